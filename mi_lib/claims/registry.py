@@ -1,0 +1,180 @@
+"""A claim: a statement, the function that checks it, and the verdict that follows from its numbers.
+
+A check returns `Part`s. A part carries a margin (positive: slack; negative: violated), a tolerance,
+how many cases were tried and which was worst; whether it holds follows from these. The verdict of
+a claim follows from its parts and is compared with the recorded one. Each claim also has a
+falsified twin: the same check on a statement with a flipped sign, a dropped factor or a swapped
+bound. A check that gives the twin the same verdict proves nothing and is reported as an error.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from ..symbolic import reduce
+from ..validate import one_of
+
+VERDICTS = ("holds", "holds with correction", "refuted", "reproduced", "partly", "not run")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One number that a check computed.
+
+    kind "bound": holds when margin >= -tolerance; "strict": when margin > tolerance; "equal": when
+    |margin| <= tolerance. A part with ``supports=True`` is about the evidence, not the statement
+    (an exact counterexample, say): it must hold whatever the verdict is.
+    """
+
+    name: str
+    kind: str
+    margin: float
+    tolerance: float
+    cases: int
+    worst: str = ""
+    supports: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether the numbers bear the part out (NaN never does)."""
+        return {
+            "bound": self.margin >= -self.tolerance,
+            "strict": self.margin > self.tolerance,
+            "equal": abs(self.margin) <= self.tolerance,
+        }[one_of("kind", self.kind, ("bound", "strict", "equal"))]
+
+    def line(self) -> str:
+        """One line for people, with digits that are the same on every machine."""
+        margin = f"{self.margin:+.4f}".replace("-0.0000", "+0.0000")
+        worst = f"   [{self.worst}]" if self.worst else ""
+        mark = "ok" if self.holds else "NO"
+        tolerance = f"{self.tolerance:.0e}" if self.tolerance else "exact"
+        return (
+            f"  {mark}  {self.kind:6}  {margin}  ({tolerance}, {self.cases:,} cases)  "
+            f"{self.name}{worst}"
+        )
+
+
+def identity(name: str, *residuals: sp.Expr, supports: bool = False) -> Part:
+    """A part that holds when every symbolic residual reduces to zero."""
+    reduced = [reduce(residual) for residual in residuals]
+    left = [r for r in reduced if r != 0]
+    worst = f"{sp.srepr(left[0])[:60]} is left" if left else ""
+    return Part(name, "equal", float(len(left)), 0.0, len(reduced), worst, supports)
+
+
+def extreme(
+    name: str,
+    kind: str,
+    cases: Sequence[tuple[float, str]],
+    tolerance: float = 1e-9,
+    supports: bool = False,
+) -> Part:
+    """A part from many cases (margin, description): the worst of them decides."""
+    pick = (lambda case: -abs(case[0])) if kind == "equal" else (lambda case: case[0])
+    margin, worst = min(cases, key=pick)
+    return Part(name, kind, float(margin), tolerance, len(cases), worst, supports)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper (or ours), where it stands and how it is checked."""
+
+    id: str
+    item: str
+    label: str
+    statement: str
+    page: str
+    recorded: str
+    check: Callable[..., list[Part]]
+    twin: Mapping[str, Any]
+    twin_says: str
+
+    def run(self) -> "Outcome":
+        """Check the statement as it is recorded."""
+        return Outcome(self, self.check())
+
+    def run_twin(self) -> "Outcome":
+        """Check the falsified statement."""
+        return Outcome(self, self.check(**self.twin))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check found, and the verdict that follows."""
+
+    claim: Claim
+    parts: list[Part]
+
+    @property
+    def verdict(self) -> str:
+        """holds when every part about the statement holds, refuted otherwise."""
+        return "holds" if all(p.holds for p in self.parts if not p.supports) else "refuted"
+
+    @property
+    def broken(self) -> list[Part]:
+        """Supporting parts that fail: the evidence itself is wrong."""
+        return [p for p in self.parts if p.supports and not p.holds]
+
+    def report(self) -> str:
+        """The verdict and the numbers behind it."""
+        title = f"{self.claim.item}: {self.verdict}"
+        return "\n".join([title, *(part.line() for part in self.parts)])
+
+
+_CLAIMS: dict[str, Claim] = {}
+
+
+def claim(
+    id: str,
+    *,
+    item: str,
+    statement: str,
+    page: str,
+    recorded: str,
+    twin: Mapping[str, Any],
+    twin_says: str,
+    label: str = "",
+) -> Callable[[Callable[..., list[Part]]], Callable[..., list[Part]]]:
+    """Register a check under ``id``; ``label`` is the paper's LaTeX label where it has one."""
+    one_of("recorded", recorded, VERDICTS)
+
+    def register(check: Callable[..., list[Part]]) -> Callable[..., list[Part]]:
+        if id in _CLAIMS:
+            raise ValueError(f"claim {id!r} is registered twice; give one of them another id")
+        _CLAIMS[id] = Claim(id, item, label, statement, page, recorded, check, twin, twin_says)
+        return check
+
+    return register
+
+
+def all_claims() -> list[Claim]:
+    """Every claim, in the order of the book."""
+    return list(_CLAIMS.values())
+
+
+def get(id: str) -> Claim:
+    """The claim of that id."""
+    return _CLAIMS[one_of("claim", id, _CLAIMS)]
+
+
+def problems(outcome: Outcome, twin: Outcome) -> list[str]:
+    """What is wrong with a claim: a verdict that differs from the record, broken evidence, or a
+    twin that the check cannot tell apart."""
+    claim, found = outcome.claim, []
+    if outcome.verdict != claim.recorded:
+        found.append(f"{claim.id}: recorded {claim.recorded!r}, but computed {outcome.verdict!r}")
+    found += [f"{claim.id}: evidence fails: {part.line().strip()}" for part in outcome.broken]
+    if twin.verdict == outcome.verdict:
+        found.append(f"{claim.id}: its falsified twin ({claim.twin_says}) is also {twin.verdict!r}")
+    return found
+
+
+def show(id: str) -> None:
+    """Check one claim and print what it found; an error if that contradicts the record."""
+    outcome = get(id).run()
+    print(outcome.report())
+    if wrong := problems(outcome, get(id).run_twin()):
+        raise AssertionError("; ".join(wrong))

@@ -1,0 +1,69 @@
+"""Checks on what callers hand in, and the conversion between nats and bits.
+
+Everything inside the library is in nats; everything a person sees is in bits unless they ask for
+``unit="nats"``. Every message says what was given, what was expected and what to do.
+"""
+
+import math
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+NATS_PER_UNIT = {"bits": math.log(2), "nats": 1.0}
+
+
+def nats_per(unit: str) -> float:
+    """How many nats one ``unit`` holds: ln 2 for bits, 1 for nats.
+
+    >>> nats_per("nats")
+    1.0
+    """
+    if unit not in NATS_PER_UNIT:
+        raise ValueError(f'unit={unit!r} is unknown; use "bits" or "nats"')
+    return NATS_PER_UNIT[unit]
+
+
+def whole_number(value: Any, name: str, at_least: int) -> int:
+    """``value`` as an int, refused when it is not whole or is below ``at_least``."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(
+            f"{name}={value!r} is not a whole number; pass an integer >= {at_least}"
+        ) from None
+    if number < at_least:
+        raise ValueError(f"{name}={number} is too small; pass an integer >= {at_least}")
+    return number
+
+
+def real_number(value: Any, name: str, at_least: float = -math.inf) -> Any:
+    """``value`` unchanged, refused when it is NaN, infinite or below ``at_least``."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}={value!r} is not a number; pass a real number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name}={value!r} is not finite; pass a finite real number")
+    if number < at_least:
+        raise ValueError(f"{name}={value!r} is below {at_least:g}; pass a number >= {at_least:g}")
+    return value
+
+
+def nonnegative_array(values: Any, name: str) -> np.ndarray:
+    """``values`` as a float array, refused when an entry is NaN or negative (inf is allowed)."""
+    array = np.asarray(values, dtype=float)
+    if np.isnan(array).any():
+        raise ValueError(f"{name} contains NaN; pass numbers >= 0")
+    if (array < 0).any():
+        raise ValueError(f"{name} contains {array.min():g}; pass numbers >= 0")
+    return array
+
+
+def one_of(name: str, value: str, known: Iterable[str]) -> str:
+    """``value`` unchanged, refused with the list of known names when it is not among them."""
+    known = sorted(known)
+    if value not in known:
+        raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(known)}")
+    return value
