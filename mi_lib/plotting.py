@@ -42,7 +42,7 @@ def sandwich(pairs: pd.DataFrame, k: int) -> Figure:
     axis.plot(d, sharp, color=INK, lw=2, label=r"sharp ceiling B$_K$(D)")
     axis.fill_between(d, printed, sharp, color=RED, alpha=0.12, lw=0)
     axis.plot(d, printed, color=RED, ls="--", label="bound printed in the paper (false)")
-    axis.vlines(pairs["kl"], pairs["floor"], pairs["jsd"], color=BLUE, alpha=0.12, lw=0.8, zorder=1)
+    axis.vlines(pairs["kl"], pairs["floor"], pairs["jsd"], color=BLUE, alpha=0.2, lw=0.8, zorder=1)
     above = pairs["jsd"] > printed_ceiling(pairs["kl"].to_numpy(), k)
     for chosen, color, label in (
         (~above, BLUE, "random pairs, with their chi-square floor"),
@@ -51,7 +51,7 @@ def sandwich(pairs: pd.DataFrame, k: int) -> Figure:
         axis.scatter(pairs["kl"][chosen], pairs["jsd"][chosen], s=9, color=color, label=label)
     axis.set(xlabel="divergence D (bits)", ylabel=f"K-way JSD (bits), K = {k}")
     axis.set(xlim=(0, d[-1]), ylim=(0, np.log2(k) * 1.05))
-    axis.legend(loc="lower right", fontsize=9)
+    axis.legend(loc="lower right", fontsize=9, frameon=True, edgecolor="none", framealpha=0.9)
     return figure
 
 

@@ -265,7 +265,7 @@ def theorem_2_message(fraction: float = 1.0) -> list[Part]:
 @claim(
     "chi-square-floor",
     item="What the Jensen step gives (ours)",
-    statement=r"$\JSD(\qone,\qzero) \ge D - \log\bigl(1 + \chi^2(\qone\|\qzero)/K\bigr)$",
+    statement=r"$\JSD(\qone,\qzero) \ge D - \log\bigl(1 + \chi^2(\qone\Vert\qzero)/K\bigr)$",
     page=PAGE,
     recorded="holds",
     twin={"chi2": lambda q1, q0: 2 ** finite.kl(q1, q0) - 1},

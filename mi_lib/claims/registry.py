@@ -1,9 +1,9 @@
 """A claim: a statement, the function that checks it, and the verdict that follows from its numbers.
 
-A check returns `Part`s. A part carries a margin (positive: slack; negative: violated), a tolerance,
-how many cases were tried and which was worst; whether it holds follows from these. The verdict of
-a claim follows from its parts and is compared with the recorded one. Each claim also has a
-falsified twin: the same check on a statement with a flipped sign, a dropped factor or a swapped
+A check returns a list of parts. A part carries a margin (positive: slack; negative: violated), a
+tolerance, how many cases were tried and which was worst; whether it holds follows from these. The
+verdict of a claim follows from its parts and is compared with the recorded one. Each claim also has
+a falsified twin: the same check on a statement with a flipped sign, a dropped factor or a swapped
 bound. A check that gives the twin the same verdict proves nothing and is reported as an error.
 """
 
@@ -24,8 +24,8 @@ class Part:
     """One number that a check computed.
 
     kind "bound": holds when margin >= -tolerance; "strict": when margin > tolerance; "equal": when
-    |margin| <= tolerance. A part with ``supports=True`` is about the evidence, not the statement
-    (an exact counterexample, say): it must hold whatever the verdict is.
+    the margin is within the tolerance of 0. A part with ``supports=True`` is about the evidence,
+    not the statement (an exact counterexample, say): it must hold whatever the verdict is.
     """
 
     name: str
@@ -45,15 +45,16 @@ class Part:
             "equal": abs(self.margin) <= self.tolerance,
         }[one_of("kind", self.kind, ("bound", "strict", "equal"))]
 
-    def line(self) -> str:
-        """One line for people, with digits that are the same on every machine."""
+    def text(self) -> str:
+        """Two lines for people, with digits that are the same on every machine."""
         margin = f"{self.margin:+.4f}".replace("-0.0000", "+0.0000")
-        worst = f"   [{self.worst}]" if self.worst else ""
-        mark = "ok" if self.holds else "NO"
-        tolerance = f"{self.tolerance:.0e}" if self.tolerance else "exact"
+        tie = margin == "+0.0000"  # which of many zeros is the worst is a matter of rounding
+        tolerance = f"tolerance {self.tolerance:.0e}" if self.tolerance else "exact"
+        worst = f", worst at {self.worst}" if self.worst and not tie else ""
+        cases = "1 case" if self.cases == 1 else f"{self.cases:,} cases"
         return (
-            f"  {mark}  {self.kind:6}  {margin}  ({tolerance}, {self.cases:,} cases)  "
-            f"{self.name}{worst}"
+            f"  {'ok' if self.holds else 'NO'}  {self.name}\n"
+            f"      {self.kind:6} {margin} ({tolerance}; {cases}{worst})"
         )
 
 
@@ -121,7 +122,7 @@ class Outcome:
     def report(self) -> str:
         """The verdict and the numbers behind it."""
         title = f"{self.claim.item}: {self.verdict}"
-        return "\n".join([title, *(part.line() for part in self.parts)])
+        return "\n".join([title, *(part.text() for part in self.parts)])
 
 
 _CLAIMS: dict[str, Claim] = {}
@@ -166,7 +167,7 @@ def problems(outcome: Outcome, twin: Outcome) -> list[str]:
     claim, found = outcome.claim, []
     if outcome.verdict != claim.recorded:
         found.append(f"{claim.id}: recorded {claim.recorded!r}, but computed {outcome.verdict!r}")
-    found += [f"{claim.id}: evidence fails: {part.line().strip()}" for part in outcome.broken]
+    found += [f"{claim.id}: evidence fails: {part.name}" for part in outcome.broken]
     if twin.verdict == outcome.verdict:
         found.append(f"{claim.id}: its falsified twin ({claim.twin_says}) is also {twin.verdict!r}")
     return found

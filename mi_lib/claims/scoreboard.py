@@ -23,8 +23,8 @@ are not in the paper {cite}`ryu2025contrastive`.
 This page is written by `python -m mi_lib claims`; a disagreement between a computed and a recorded
 verdict is an error there and fails the build.
 
-| | Statement | Verdict | Evidence | Falsified twin |
-|---|---|---|---|---|
+| Verdict | Statement | Evidence |
+|---|---|---|
 """
 
 
@@ -44,15 +44,11 @@ def _row(outcome: Outcome, twin: Outcome) -> str:
     claim = outcome.claim
     cases = sum(part.cases for part in outcome.parts)
     link = f"{{ref}}`{claim.item} <claim-{claim.id}>`"
-    evidence = f"{len(outcome.parts)} checks, {cases:,} cases"
-    return " | ".join(
-        [
-            f"| {link}",
-            claim.statement,
-            f"{{{_BADGES[outcome.verdict]}}}`{outcome.verdict}`",
-            evidence,
-            f"{claim.twin_says}: {twin.verdict} |",
-        ]
+    return (
+        f"| {{{_BADGES[outcome.verdict]}}}`{outcome.verdict}` "
+        f"| {link}: {claim.statement} "
+        f"| {len(outcome.parts)} checks, {cases:,} cases. "
+        f"Twin ({claim.twin_says}): {twin.verdict} |"
     )
 
 
