@@ -186,28 +186,28 @@ def theorem_2_printed(ceiling: Callable = printed_ceiling) -> list[Part]:
                 for k, d in margin
             ],
         ),
-        identity("K = 2, q0 = (1/2, 1/2), q1 = (0, 1): JSD = 1/2", exact - half, supports=True),
+        identity("K = 2, q0 = (1/2, 1/2), q1 = (0, 1): JSD = 1/2", exact - half, role="support"),
         Part(
             "and 1/2 > 2 - log2(3), as 9 > 8",
             "strict",
             float(exact - printed),
             0.0,
             1,
-            supports=True,
+            role="support",
         ),
         extreme(
             "violated at every K >= 2 and D of the grid",
             "strict",
             [(excess, f"K={k}, D={d}") for (k, d), excess in margin.items()],
             1e-6,
-            supports=True,
+            role="support",
         ),
         identity(
             "K = 2: the excess ln(1+g) - g ln 2 vanishes at 0 and 1 and is concave",
             jensen.subs(gamma, 0),
             jensen.subs(gamma, 1),
             sp.diff(jensen, gamma, 2) + 1 / (1 + gamma) ** 2,
-            supports=True,
+            role="support",
         ),
     ]
 
@@ -234,7 +234,7 @@ def theorem_2_numbers(numbers: dict[int, float] | None = None) -> list[Part]:
             "bound",
             [(numbers[k] - values[k], f"K={k}: value {values[k]:.5f}") for k in numbers],
         ),
-        identity("K = 4: JSD = 2 - 29/64 - (9/64) log2 3", exact - closed, supports=True),
+        identity("K = 4: JSD = 2 - 29/64 - (9/64) log2 3", exact - closed, role="support"),
     ]
 
 

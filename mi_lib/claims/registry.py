@@ -24,8 +24,11 @@ class Part:
     """One number that a check computed.
 
     kind "bound": holds when margin >= -tolerance; "strict": when margin > tolerance; "equal": when
-    the margin is within the tolerance of 0. A part with ``supports=True`` is about the evidence,
-    not the statement (an exact counterexample, say): it must hold whatever the verdict is.
+    the margin is within the tolerance of 0.
+
+    role "statement": what is claimed; "correction": what is true instead, where the statement as
+    printed fails; "support": about the evidence (an exact counterexample, say), and must hold
+    whatever the verdict is.
     """
 
     name: str
@@ -34,11 +37,12 @@ class Part:
     tolerance: float
     cases: int
     worst: str = ""
-    supports: bool = False
+    role: str = "statement"
 
     @property
     def holds(self) -> bool:
         """Whether the numbers bear the part out (NaN never does)."""
+        one_of("role", self.role, ("statement", "correction", "support"))
         return {
             "bound": self.margin >= -self.tolerance,
             "strict": self.margin > self.tolerance,
@@ -51,19 +55,20 @@ class Part:
         tie = margin == "+0.0000"  # which of many zeros is the worst is a matter of rounding
         tolerance = f"tolerance {self.tolerance:.0e}" if self.tolerance else "exact"
         worst = f", worst at {self.worst}" if self.worst and not tie else ""
+        prefix = {"correction": "corrected: ", "support": "support: "}.get(self.role, "")
         cases = "1 case" if self.cases == 1 else f"{self.cases:,} cases"
         return (
-            f"  {'ok' if self.holds else 'NO'}  {self.name}\n"
+            f"  {'ok' if self.holds else 'NO'}  {prefix}{self.name}\n"
             f"      {self.kind:6} {margin} ({tolerance}; {cases}{worst})"
         )
 
 
-def identity(name: str, *residuals: sp.Expr, supports: bool = False) -> Part:
+def identity(name: str, *residuals: sp.Expr, role: str = "statement") -> Part:
     """A part that holds when every symbolic residual reduces to zero."""
     reduced = [reduce(residual) for residual in residuals]
     left = [r for r in reduced if r != 0]
     worst = f"{sp.srepr(left[0])[:60]} is left" if left else ""
-    return Part(name, "equal", float(len(left)), 0.0, len(reduced), worst, supports)
+    return Part(name, "equal", float(len(left)), 0.0, len(reduced), worst, role)
 
 
 def extreme(
@@ -71,12 +76,12 @@ def extreme(
     kind: str,
     cases: Sequence[tuple[float, str]],
     tolerance: float = 1e-9,
-    supports: bool = False,
+    role: str = "statement",
 ) -> Part:
     """A part from many cases (margin, description): the worst of them decides."""
     pick = (lambda case: -abs(case[0])) if kind == "equal" else (lambda case: case[0])
     margin, worst = min(cases, key=pick)
-    return Part(name, kind, float(margin), tolerance, len(cases), worst, supports)
+    return Part(name, kind, float(margin), tolerance, len(cases), worst, role)
 
 
 @dataclass(frozen=True)
@@ -111,13 +116,17 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """holds when every part about the statement holds, refuted otherwise."""
-        return "holds" if all(p.holds for p in self.parts if not p.supports) else "refuted"
+        """holds when the statement's parts hold; otherwise, holds with correction when there are
+        parts of a correction and these hold; otherwise refuted."""
+        if all(p.holds for p in self.parts if p.role == "statement"):
+            return "holds"
+        correction = [p.holds for p in self.parts if p.role == "correction"]
+        return "holds with correction" if correction and all(correction) else "refuted"
 
     @property
     def broken(self) -> list[Part]:
         """Supporting parts that fail: the evidence itself is wrong."""
-        return [p for p in self.parts if p.supports and not p.holds]
+        return [p for p in self.parts if p.role == "support" and not p.holds]
 
     def report(self) -> str:
         """The verdict and the numbers behind it."""

@@ -190,7 +190,7 @@ def sharp_ceiling(ceiling: Callable = infonce_ceiling) -> list[Part]:
     "ceiling-facts",
     item="What follows for mutual information (ours)",
     statement=r"$\ceil$ is increasing and concave, below $\min(D, \log K)$, and "
-    r"$\E_y\bigl[\JSD(p(x|y), p(x))\bigr] \le \ceil(I(X;Y))$, sharp for every $I$",
+    r"$\E_y\bigl[\JSD(p(x \mid y), p(x))\bigr] \le \ceil(I(X;Y))$, sharp for every $I$",
     page=PAGE,
     recorded="holds",
     twin={"power": 2.0},

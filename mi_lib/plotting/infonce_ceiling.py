@@ -1,4 +1,4 @@
-"""The book's figures, one function each: tables and numbers in, figures out."""
+"""Figures of the chapter on the InfoNCE ceiling."""
 
 from collections.abc import Sequence
 
@@ -8,25 +8,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from .bounds import certified_kl, infonce_ceiling, printed_ceiling
-
-INK, RED, BLUE, GREY = "#1b1b1b", "#c0392b", "#2c7fb8", "#8a8a8a"
-
-
-def set_style() -> None:
-    """One look for every figure of the book."""
-    sns.set_theme(
-        context="notebook",
-        style="ticks",
-        rc={
-            "figure.figsize": (7.2, 4.0),
-            "figure.dpi": 110,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "legend.frameon": False,
-            "font.size": 11,
-        },
-    )
+from ..bounds import certified_kl, infonce_ceiling, printed_ceiling
+from .style import BLUE, GREY, INK, RED
 
 
 def sandwich(pairs: pd.DataFrame, k: int) -> Figure:

@@ -1,0 +1,88 @@
+r"""The paper's Table 1 as data: what each estimator trains, and what it reports.
+
+Type 1 trains and reports one lower bound. Type 2 trains one bound and reports another. Type 3
+trains any objective whose optimum is the density ratio and reports the plug-in mean of log r.
+Several estimators share a training and differ only in what they report.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from . import objectives
+from .objectives import Loss, Scores
+from .scoring import PseudoSpherical
+from .validate import nats_per, one_of
+
+TRAININGS: Mapping[str, Callable[[Scores], Loss]] = MappingProxyType(
+    {
+        "dv": objectives.dv,
+        "nwj": objectives.nwj,
+        "infonce": objectives.infonce,
+        "js": objectives.js,
+        "chi-square": objectives.chi_square,
+        "hellinger": objectives.hellinger,
+        "anchor": objectives.anchor,
+        "spherical": partial(objectives.anchor, rule=PseudoSpherical(2)),
+        # Without a history the running mean is the batch's own, and the gradient is that of DV.
+        "mine": lambda scores: objectives.mine(
+            scores, objectives.log_mean_exp(objectives.negatives(scores), 2)
+        ),
+    }
+)
+
+EVALUATIONS: Mapping[str, Callable[[Scores], Loss]] = MappingProxyType(
+    {
+        "dv": objectives.dv,
+        "nwj": objectives.nwj,
+        "infonce": objectives.infonce,
+        "clipped-dv": partial(objectives.clipped_dv, tau=5.0),
+        "plug-in": objectives.plug_in,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """One row of Table 1: the names of a training and of an evaluation, and what is guaranteed."""
+
+    name: str
+    type: int
+    training: str
+    evaluation: str
+    note: str = ""
+
+    def loss(self, scores: Scores) -> Loss:
+        """The loss to minimise, in nats."""
+        return TRAININGS[self.training](scores)
+
+    def estimate(self, scores: Scores, unit: str = "bits") -> Float[Tensor, "..."]:
+        """The estimate of I(X;Y) that the scores give."""
+        with torch.no_grad():
+            return -EVALUATIONS[self.evaluation](scores) / nats_per(unit)
+
+
+TABLE_1: tuple[Estimator, ...] = (
+    Estimator("DV", 1, "dv", "dv", "lower bound of I in expectation of its population value"),
+    Estimator("NWJ", 1, "nwj", "nwj", "unbiased lower bound of I; the variance grows like e^I"),
+    Estimator("InfoNCE", 1, "infonce", "infonce", "lower bound of the K-way JSD, K = B"),
+    Estimator("MINE", 2, "mine", "dv", "DV with a less biased gradient"),
+    Estimator("JS", 2, "js", "nwj", "NWJ bound of a critic trained to classify"),
+    Estimator("SMILE", 2, "js", "clipped-dv", "clipping trades the bound for variance"),
+    Estimator("PCC", 3, "js", "plug-in", "also JS plug-in and GAN-DIME; the anchor at K = nu = 1"),
+    Estimator("D-RFC", 3, "chi-square", "plug-in", "also DRF; trained on the chi-square bound"),
+    Estimator("KL-DIME", 3, "nwj", "plug-in", "also NWJ plug-in"),
+    Estimator("HD-DIME", 3, "hellinger", "plug-in", "trained on the Hellinger bound"),
+    Estimator("InfoNCE-anchor", 3, "anchor", "plug-in", "K = B - 1, nu = 1"),
+    Estimator("Spherical", 3, "spherical", "plug-in", "the anchor with the spherical score"),
+)
+
+
+def get(name: str) -> Estimator:
+    """The estimator of that name."""
+    return {e.name: e for e in TABLE_1}[one_of("estimator", name, [e.name for e in TABLE_1])]

@@ -1,0 +1,114 @@
+"""The parts of the commands that need no child process of their own."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from nbformat import v4
+
+from tools import notebooks, stage, steps
+from tools.project import StepError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A project with one file of each kind."""
+    root = tmp_path / "my project"
+    for name in ("page.md", "ignored.log", "gone.md", ".venv/x.py", "_build/y.html"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    (root / ".gitignore").write_text("*.log\n.venv/\n_build/\n")
+    return root
+
+
+def staged(root):
+    copy = stage.make_stage(root, root / "_build" / "stage")
+    return sorted(str(path.relative_to(copy)) for path in copy.rglob("*") if path.is_file())
+
+
+def test_the_stage_of_a_checkout_is_what_git_would_commit(folder):
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    subprocess.run(["git", "add", "page.md", "gone.md"], cwd=folder, check=True)
+    (folder / "gone.md").unlink()
+    assert staged(folder) == [".gitignore", "page.md"]
+
+
+def test_the_stage_of_an_archive_is_a_walk(folder):
+    """Also where the archive was unpacked inside another repository."""
+    subprocess.run(["git", "init", "-q"], cwd=folder.parent, check=True)
+    assert staged(folder) == [".gitignore", "gone.md", "ignored.log", "page.md"]
+
+
+def test_the_stage_forgets_the_last_one(folder):
+    staged(folder)
+    (folder / "page.md").unlink()
+    assert "page.md" not in staged(folder)
+
+
+def test_clean_removes_what_changes_from_run_to_run():
+    pieces = [v4.new_output("stream", name="stdout", text=text) for text in ("a\n", "b\n")]
+    cell = v4.new_code_cell("x", outputs=pieces, metadata={"tags": [], "papermill": {"t": 1}})
+    notebook = v4.new_notebook(cells=[cell], metadata={"papermill": {}, "title": "kept"})
+    notebook.metadata["language_info"] = {"name": "python", "version": "3.11.7"}
+    notebooks.clean(notebook)
+    assert cell.metadata == {} and [output.text for output in cell.outputs] == ["a\nb\n"]
+    assert notebook.metadata["language_info"] == {"name": "python"}
+    assert notebook.metadata["title"] == "kept" and "papermill" not in notebook.metadata
+
+
+def test_steps_stop_at_the_first_failure(capsys):
+    reached = []
+
+    def bad():
+        raise StepError("the reason")
+
+    table = [("first", steps.Outcome), ("second", bad), ("third", lambda: reached.append(1))]
+    assert steps.run_steps(table) == 1
+    output = capsys.readouterr().out
+    assert not reached
+    assert output.rstrip().endswith("the reason")
+    assert "third" in output and "not reached" in output
+
+
+@pytest.mark.parametrize(
+    ("strict", "excused", "code"), [("1", False, 1), ("1", True, 0), ("", False, 0)]
+)
+def test_strict_turns_a_skip_into_a_failure(monkeypatch, capsys, strict, excused, code):
+    monkeypatch.setenv("MI_STRICT", strict)
+    outcome = steps.Outcome(skips=[("the test", "its reason", excused)])
+    assert steps.run_steps([("step", lambda: outcome)]) == code
+    assert "the test: its reason" in capsys.readouterr().out
+
+
+def test_a_report_lists_skips_but_not_expected_failures(tmp_path):
+    report = tmp_path / "report.xml"
+    report.write_text(
+        '<testsuites><testsuite><testcase classname="t" name="ok"/>'
+        '<testcase classname="t" name="a"><skipped type="pytest.skip" message="why"/></testcase>'
+        '<testcase classname="t" name="b"><skipped type="pytest.xfail" message="x"/></testcase>'
+        "</testsuite></testsuites>"
+    )
+    outcome = steps.read_report(report)
+    assert outcome.skips == [("t::a", "why", False)]
+    assert outcome.note == "2 passed"
+
+
+@pytest.mark.parametrize("python", ["no-such-python", "false"])
+def test_an_unusable_python_is_named(python):
+    done = subprocess.run(
+        ["sh", "tools/environment.sh"],
+        cwd=ROOT,
+        env={"PYTHON": python, "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert f"PYTHON={python} was given" in done.stderr and "3.11-3.13" in done.stderr
+
+
+def test_every_direct_dependency_is_pinned():
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert pins and all(line.count("==") == 1 and "/" not in line for line in pins), pins

@@ -1,0 +1,1 @@
+"""What `make` calls: one module a command, the rest their parts. Not installed with mi_lib."""

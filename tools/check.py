@@ -1,0 +1,76 @@
+"""`make test`: every step, or those named: `python -m tools.check unit notebooks`."""
+
+import sys
+
+from tools.build import build_html, check_scoreboard, write_scoreboard
+from tools.experiments import compare, test_experiments
+from tools.project import STAGE, StepError, child_environment, python, stored_notebooks
+from tools.stage import make_stage
+from tools.steps import Outcome, pytest, run_steps, stream
+
+
+def lint() -> Outcome:
+    """ruff: rules, then format."""
+    stream(python("-m", "ruff", "check"), "ruff check")
+    stream(
+        python("-m", "ruff", "format", "--check"),
+        "ruff format --check (run `.venv/bin/python -m ruff format`)",
+    )
+    return Outcome(note="clean")
+
+
+def unit() -> Outcome:
+    """Unit, property and doctests; no window may open, so figures are drawn off screen."""
+    return pytest(
+        "unit",
+        "-m",
+        "not browser",
+        "--doctest-modules",
+        "tests",
+        "mi_lib",
+        environment={**child_environment(), "MPLBACKEND": "agg"},
+    )
+
+
+def stored() -> Outcome:
+    """Theory and practice chapters against the outputs committed in them."""
+    paths = stored_notebooks()
+    if not paths:
+        raise StepError("There is no notebook under book/theory or book/practice to test.")
+    return compare("notebooks", paths, child_environment())
+
+
+def book() -> Outcome:
+    """The claims and the pages; the stored chapters as committed: step `notebooks` ran them."""
+    write_scoreboard(STAGE)
+    check_scoreboard()
+    build_html()
+    return Outcome(note="_build/html/index.html")
+
+
+def browser() -> Outcome:
+    """The built pages in a real browser."""
+    return pytest("browser", "-m", "browser", "tests")
+
+
+STEPS = {
+    "lint": lint,
+    "unit": unit,
+    "notebooks": stored,
+    "experiments": test_experiments,
+    "book": book,
+    "browser": browser,
+}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in STEPS]
+    if unknown:
+        print(f"No step named {', '.join(unknown)}. There are: {', '.join(STEPS)}.")
+        return 2
+    make_stage()
+    return run_steps([(name, STEPS[name]) for name in names or STEPS])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
