@@ -17,7 +17,7 @@ import torch.nn.functional as F  # noqa: N812
 from jaxtyping import Float
 from torch import Tensor
 
-from .scoring import Log, ScoringRule
+from .scoring import Log, ScoringRule, saturating_exp
 from .validate import one_of, real_number, whole_number
 
 Scores = Float[Tensor, "... b b"]
@@ -75,7 +75,7 @@ def nwj(scores: Scores) -> Loss:
     r"""NWJ: :math:`-\mathbb{E}_{p(x,y)}[c] + \mathbb{E}_{p(x)p(y)}[e^c] - 1`, optimal at
     :math:`c = \log r`. (The paper's Table 1 prints :math:`e^{c-1}`, optimal at
     :math:`1 + \log r`.)"""
-    return plug_in(scores) + torch.exp(negatives(scores)).mean((-2, -1)) - 1
+    return plug_in(scores) + saturating_exp(negatives(scores)).mean((-2, -1)) - 1
 
 
 def mine(scores: Scores, log_mean: Float[Tensor, "..."]) -> Loss:
@@ -86,7 +86,8 @@ def mine(scores: Scores, log_mean: Float[Tensor, "..."]) -> Loss:
 
     ``log_mean`` is the log of the running mean, a constant for the gradient.
     """
-    return plug_in(scores) + torch.exp(log_mean_exp(negatives(scores), 2) - log_mean.detach())
+    excess = log_mean_exp(negatives(scores), 2) - log_mean.detach()
+    return plug_in(scores) + saturating_exp(excess)
 
 
 def js(scores: Scores) -> Loss:
@@ -107,22 +108,19 @@ def clipped_dv(scores: Scores, tau: float = math.inf) -> Loss:
 def chi_square(scores: Scores) -> Loss:
     r"""Density-ratio fitting (DRF):
     :math:`-2\,\mathbb{E}_{p(x,y)}[e^c] + \mathbb{E}_{p(x)p(y)}[e^{2c}]`."""
-    return _square(torch.exp(positives(scores)), torch.exp(negatives(scores)))
+    own, squares = saturating_exp(positives(scores)), saturating_exp(2 * negatives(scores))
+    return squares.mean((-2, -1)) - 2 * own.mean(-1)
 
 
 def chi_square_pd(ratio: Scores) -> Loss:
     r"""`chi_square` for a critic that models r itself; defined for every real r."""
-    return _square(positives(ratio), negatives(ratio))
-
-
-def _square(own: Float[Tensor, "... b"], other: Float[Tensor, "... b c"]) -> Loss:
-    return other.square().mean((-2, -1)) - 2 * own.mean(-1)
+    return negatives(ratio).square().mean((-2, -1)) - 2 * positives(ratio).mean(-1)
 
 
 def hellinger(scores: Scores) -> Loss:
     r"""Hellinger (HD-DIME):
     :math:`\mathbb{E}_{p(x,y)}[e^{-c/2}] + \mathbb{E}_{p(x)p(y)}[e^{c/2}] - 2`."""
-    own, other = torch.exp(-positives(scores) / 2), torch.exp(negatives(scores) / 2)
+    own, other = saturating_exp(-positives(scores) / 2), saturating_exp(negatives(scores) / 2)
     return own.mean(-1) + other.mean((-2, -1)) - 2
 
 

@@ -26,7 +26,7 @@ from torch import Tensor
 from .validate import real_number
 
 
-def _exp(exponent: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+def saturating_exp(exponent: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """exp that saturates e^10 below overflow; its gradient is its (saturated) value."""
     largest = torch.finfo(exponent.dtype).max
     exponent = exponent.clamp(max=largest)
@@ -112,8 +112,8 @@ class Power(SymmetricRule):
         _check_alpha(self.alpha, "Power")
 
     def at(self, log_eta, own):
-        total = _exp(torch.logsumexp(self.alpha * log_eta, -1, keepdim=True))
-        return total / self.alpha - _exp((self.alpha - 1) * own) / (self.alpha - 1)
+        total = saturating_exp(torch.logsumexp(self.alpha * log_eta, -1, keepdim=True))
+        return total / self.alpha - saturating_exp((self.alpha - 1) * own) / (self.alpha - 1)
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,11 @@ class PseudoSpherical(SymmetricRule):
     def at(self, log_eta, own):
         alpha, classes = self.alpha, log_eta.shape[-1]
         log_norm = torch.logsumexp(alpha * log_eta, -1, keepdim=True) / alpha
-        return -(classes ** (-1 / alpha)) / (alpha - 1) * _exp((alpha - 1) * (own - log_norm))
+        return (
+            -(classes ** (-1 / alpha))
+            / (alpha - 1)
+            * saturating_exp((alpha - 1) * (own - log_norm))
+        )
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ class SymmetricInverseLog(SymmetricRule):
     """
 
     def at(self, log_eta, own):
-        return log_eta.sum(-1, keepdim=True) + _exp(-own)
+        return log_eta.sum(-1, keepdim=True) + saturating_exp(-own)
 
 
 class RatioRule(ScoringRule):
@@ -211,10 +215,10 @@ class Asymmetric(RatioRule):
             )
 
     def slope(self, log_rho):
-        return _derivative(self.psi, _exp(log_rho))
+        return _derivative(self.psi, saturating_exp(log_rho))
 
     def gap(self, log_rho):
-        rho = _exp(log_rho)
+        rho = saturating_exp(log_rho)
         return rho * _derivative(self.psi, rho) - self.psi(rho)
 
 
@@ -237,7 +241,7 @@ class Kliep(RatioRule):
         return log_rho
 
     def gap(self, log_rho):
-        return _exp(log_rho)
+        return saturating_exp(log_rho)
 
 
 @dataclass(frozen=True)
@@ -259,10 +263,10 @@ class RobustDRE(RatioRule):
         _check_alpha(self.alpha, "RobustDRE")
 
     def slope(self, log_rho):
-        return _exp((self.alpha - 1) * log_rho) / (self.alpha - 1)
+        return saturating_exp((self.alpha - 1) * log_rho) / (self.alpha - 1)
 
     def gap(self, log_rho):
-        return _exp(self.alpha * log_rho) / self.alpha
+        return saturating_exp(self.alpha * log_rho) / self.alpha
 
 
 @dataclass(frozen=True)
@@ -277,7 +281,7 @@ class InverseLog(RatioRule):
     """
 
     def slope(self, log_rho):
-        return -_exp(-log_rho)
+        return -saturating_exp(-log_rho)
 
     def gap(self, log_rho):
         return log_rho
