@@ -53,7 +53,9 @@ def _distribution(values: Numbers, name: str, exact: bool) -> np.ndarray:
     array = _as_numbers(values, name, exact)
     excess = reduce(sum(array) - 1) if exact else array.sum() - 1
     if excess != 0 if exact else abs(excess) > 1e-9:
-        raise ValueError(f"{name} sums to {excess + 1}, not 1; divide it by its sum")
+        raise ValueError(
+            f"{name} sums to {excess + 1}, not 1; divide it by its sum, in float64 or exactly"
+        )
     return array
 
 
@@ -129,8 +131,8 @@ def compositions(total: int, parts: int) -> Int[np.ndarray, "n parts"]:
     >>> compositions(2, 2).tolist()
     [[0, 2], [1, 1], [2, 0]]
     """
-    bars = np.array(list(combinations(range(total + parts - 1), parts - 1)), dtype=np.int64)
-    bars = bars.reshape(-1, parts - 1)
+    choices = list(combinations(range(total + parts - 1), parts - 1))
+    bars = np.array(choices, dtype=np.int64).reshape(len(choices), parts - 1)
     edges = np.concatenate(
         [np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), total + parts - 1)], 1
     )

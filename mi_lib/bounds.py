@@ -51,15 +51,12 @@ def infonce_ceiling(
     divergence, sizes = np.broadcast_arrays(nonnegative_array(kl, "kl") * scale, _tuple_sizes(k))
     s = np.arange(-(_TAIL + math.log(sizes.max(initial=1.0))), math.log(_T_MAX), _STEP)
     t = np.exp(s)
-    miss = -np.expm1(-divergence)[..., None]  # 1 - exp(-D)
-    k_, growth = sizes[..., None], np.log1p(miss * np.expm1(t))
-    power = (k_ - 1) * growth
-    with np.errstate(over="ignore", invalid="ignore"):
-        integrand = np.where(
-            power < 1,
-            np.exp(-k_ * t) * np.expm1(np.minimum(power, 1)),
-            np.exp(power - k_ * t) - np.exp(-k_ * t),
-        )
+    k_, hit = sizes[..., None], np.exp(-divergence)[..., None]
+    miss = -np.expm1(-divergence)[..., None]
+    # exp(-Kt) ((1 + miss (e^t - 1))^(K-1) - 1), with the large powers of e^t cancelled by hand
+    with np.errstate(divide="ignore"):
+        stay = np.maximum(np.log1p(hit * np.expm1(-t)), -_T_MAX)
+    integrand = -np.exp(-t + (k_ - 1) * stay) * np.expm1(-(k_ - 1) * np.log1p(miss * np.expm1(t)))
     ceiling = integrand.sum(-1) * _STEP
     ceiling = np.where(np.isinf(divergence), np.log(sizes), ceiling) / scale
     return float(ceiling) if ceiling.ndim == 0 else ceiling
@@ -133,6 +130,8 @@ def chi_square_floor(
     """
     scale = nats_per(unit)
     divergence = nonnegative_array(kl, "kl")
+    if np.isinf(divergence).any():
+        raise ValueError("kl is infinite, and so is chi2: the floor says nothing; pass a finite kl")
     bound = divergence - np.log1p(nonnegative_array(chi2, "chi2") / _tuple_sizes(k)) / scale
     return float(bound) if bound.ndim == 0 else bound
 
@@ -160,4 +159,7 @@ def generalised_dv(mean_log_r: float, mean_r: float, beta: float, unit: str = "b
         return mean_log_r - excess / scale
     if beta == 0 and mean_r == 0:
         raise ValueError("mean_r=0 with beta=0: DV needs E_q0[r] > 0; scale or change the critic")
-    return mean_log_r - (1 + beta) * math.log1p(excess / (1 + beta)) / scale
+    inside = (beta + mean_r) / (1 + beta)
+    # log1p keeps the digits near 1, log those near 0
+    log = math.log(inside) if inside < 0.5 else math.log1p(excess / (1 + beta))
+    return mean_log_r - (1 + beta) * log / scale

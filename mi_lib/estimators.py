@@ -69,7 +69,9 @@ class Estimator:
 
 TABLE_1: tuple[Estimator, ...] = (
     Estimator("DV", 1, "dv", "dv", "lower bound of I in expectation of its population value"),
-    Estimator("NWJ", 1, "nwj", "nwj", "unbiased lower bound of I; the variance grows like e^I"),
+    Estimator(
+        "NWJ", 1, "nwj", "nwj", "unbiased lower bound of I; the variance grows at least like e^I"
+    ),
     Estimator("InfoNCE", 1, "infonce", "infonce", "lower bound of the K-way JSD, K = B"),
     Estimator("MINE", 2, "mine", "dv", "DV with a less biased gradient"),
     Estimator("JS", 2, "js", "nwj", "NWJ bound of a critic trained to classify"),

@@ -26,7 +26,7 @@ from . import bounds
 from .alphabet import Alphabet, Numbers, is_exact
 from .scoring import Log, ScoringRule
 from .symtorch import SymTensor
-from .validate import real_number, whole_number
+from .validate import anchor_weight, real_number, whole_number
 
 _ROWS = 1 << 14  # tuples scored at once by `anchored_risk`
 
@@ -151,9 +151,7 @@ def anchored_risk(
     """
     rule = Log() if rule is None else rule
     k = whole_number(k, "k", 1)
-    real_number(nu, "nu", at_least=0.0)
-    if nu == 0 and k == 1:
-        raise ValueError("nu=0 with k=1 leaves a single class; use nu > 0 or k >= 2")
+    anchor_weight(nu, k, rule)
     letters = Alphabet(q1, q0, r)
     nu = sp.sympify(nu) if letters.exact else float(nu)
     value = 0
@@ -210,6 +208,8 @@ def generalised_dv(r: Numbers, q1: Numbers, q0: Numbers, beta: Any, unit: str = 
             float(letters.mean_log_r() / letters.scale), mean_r, beta, unit
         )
     beta = sp.sympify(beta)
+    if beta is sp.nan or beta.is_negative:
+        raise ValueError(f"beta={beta} must be >= 0 (0 gives DV, inf gives NWJ)")
     if beta == sp.oo:
         return letters.answer(letters.mean_log_r() - mean_r + 1)
     return letters.answer(letters.mean_log_r() - (1 + beta) * sp.log((beta + mean_r) / (1 + beta)))

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from .scoring import Log, ScoringRule, saturating_exp
-from .validate import one_of, real_number, whole_number
+from .validate import anchor_weight, one_of, whole_number
 
 Scores = Float[Tensor, "... b b"]
 Loss = Float[Tensor, "..."]
@@ -66,7 +66,7 @@ def plug_in(scores: Scores) -> Loss:
 def dv(scores: Scores) -> Loss:
     r"""Donsker-Varadhan: :math:`-\mathbb{E}_{p(x,y)}[c] + \log\mathbb{E}_{p(x)p(y)}[e^c]`.
 
-    The log of a batch mean is biased: its expectation over batches lies below the population value.
+    The log of a batch mean is biased: on average the estimate, minus this loss, comes out too high.
     """
     return plug_in(scores) + log_mean_exp(negatives(scores), 2)
 
@@ -186,12 +186,10 @@ def anchor(
     """
     b = _batch(scores)
     k = b - 1 if k is None else whole_number(k, "k", 1)
-    real_number(nu, "nu", at_least=0.0)
     if k > b - 1:
         raise ValueError(f"k={k} needs at least {k + 1} pairs, but the batch has {b}")
-    if nu == 0 and k == 1:
-        raise ValueError("nu=0 with k=1 leaves a single class; use nu > 0 or k >= 2")
     rows, rule = _rows_share(scores, contrast), Log() if rule is None else rule
+    anchor_weight(nu, k, rule)
     own, others = positives(rows)[..., None], _others(rows, k)
     first = torch.cat([own, others[..., : k - 1]], -1)
     if nu == 0:
@@ -239,11 +237,8 @@ def anchor_product(scores: Scores, nu: float = 1.0, rule: ScoringRule | None = N
     The K points of a tuple are independent pairs, so a negative uses up two pairs of the batch and
     K = B // 2. Unlike `anchor` it ties the scale of r across y even at ``nu=0``.
     """
-    k = _batch(scores) // 2
-    real_number(nu, "nu", at_least=0.0)
-    if nu == 0 and k < 2:
-        raise ValueError("nu=0 needs at least 4 pairs here (K = B // 2 >= 2); use a larger batch")
-    rule = Log() if rule is None else rule
+    k, rule = _batch(scores) // 2, Log() if rule is None else rule
+    anchor_weight(nu, k, rule)
     own = positives(scores)[..., None]
     first = torch.cat([own, _strangers(scores, k - 1, 1)], -1)
     if nu == 0:

@@ -29,8 +29,9 @@ from .validate import real_number
 def saturating_exp(exponent: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     """exp that saturates e^10 below overflow; its gradient is its (saturated) value."""
     largest = torch.finfo(exponent.dtype).max
-    exponent = exponent.clamp(max=largest)
-    return torch.exp(exponent - (exponent - (math.log(largest) - 10)).relu().detach())
+    exponent, limit = exponent.clamp(max=largest), math.log(largest) - 10
+    held = limit + (exponent - exponent.detach())
+    return torch.exp(torch.where(exponent > limit, held, exponent))
 
 
 def _check_alpha(alpha: Any, rule: str) -> None:
@@ -44,7 +45,12 @@ def _check_alpha(alpha: Any, rule: str) -> None:
 
 
 class ScoringRule:
-    """A strictly proper scoring rule for any number of classes >= 2."""
+    """A strictly proper scoring rule for any number of classes >= 2.
+
+    Half-precision input is computed in single precision; so is the answer.
+    """
+
+    needs_anchor = False  # whether class 0 must have positive probability
 
     def __call__(self, log_eta: Float[Tensor, "... classes"]) -> Float[Tensor, "... classes"]:
         """The loss of every class z, lambda_z(eta), from log-probabilities."""
@@ -52,7 +58,11 @@ class ScoringRule:
 
     def loss(self, log_eta: Float[Tensor, "... classes"], z: int) -> Float[Tensor, "..."]:
         """The loss of class z alone, at a fraction of the cost of all of them."""
-        return self._one(_checked(log_eta), z)
+        log_eta = _checked(log_eta)
+        classes = log_eta.shape[-1]
+        if not -classes <= z < classes:
+            raise IndexError(f"class z={z} does not exist; there are {classes}, counted from 0")
+        return self._one(log_eta, z % classes)
 
 
 def _checked(log_eta: Float[Tensor, "... classes"]) -> Float[Tensor, "... classes"]:
@@ -63,7 +73,8 @@ def _checked(log_eta: Float[Tensor, "... classes"]) -> Float[Tensor, "... classe
         )
     if not log_eta.dtype.is_floating_point:
         raise ValueError(f"log_eta has dtype {log_eta.dtype}; pass floating-point logs")
-    return log_eta
+    # Exponentials of logs with 8 or 11 significant bits would be worthless.
+    return log_eta.float() if log_eta.dtype in (torch.float16, torch.bfloat16) else log_eta
 
 
 class SymmetricRule(ScoringRule):
@@ -168,6 +179,8 @@ class RatioRule(ScoringRule):
 
     for a convex scalar :math:`\psi`, that is :math:`\Psi(\rho) = \sum_z\psi(\rho_z)`.
     """
+
+    needs_anchor = True
 
     def slope(self, log_rho: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """psi'(rho), from log rho."""

@@ -10,6 +10,7 @@ comparing the two means something.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import sympy as sp
 
@@ -20,6 +21,29 @@ Generating = Callable[[Expressions], sp.Expr]
 def class_symbols(classes: int, name: str = "eta") -> tuple[sp.Symbol, ...]:
     """Positive symbols ``name_0 ... name_{classes-1}``."""
     return sp.symbols(f"{name}_0:{classes}", positive=True)
+
+
+class Arbitrary(sp.Function):
+    """A value of one of the functions that `arbitrary` makes."""
+
+
+@cache
+def arbitrary(name: str, *order: int) -> type[Arbitrary]:
+    """A smooth function of which nothing else is known; its derivatives are more of the same.
+
+    What `reduce` brings to zero is proved for every smooth function. (sympy's own undefined
+    functions write one derivative in several ways, which then do not cancel.)
+
+    >>> x, y = sp.symbols("x y")
+    >>> sp.diff(arbitrary("f")(x / y), y)
+    -x*f_1(x/y)/y**2
+    """
+
+    def fdiff(self: Arbitrary, argindex: int = 1) -> Arbitrary:
+        return arbitrary(name, *sorted((*order, argindex)))(*self.args)
+
+    label = f"{name}_{''.join(map(str, order))}" if order else name
+    return type(label, (Arbitrary,), {"fdiff": fdiff})
 
 
 # Generating functions on the simplex (Phi, symmetric rules) and on ratios (Psi, asymmetric rules).
@@ -37,7 +61,7 @@ def power_phi(alpha: sp.Expr) -> Generating:
 
 def pseudo_spherical_phi(alpha: sp.Expr) -> Generating:
     """Phi of the pseudo-spherical score: the alpha-power mean of eta over (alpha - 1)."""
-    return lambda eta: (sum(e**alpha for e in eta) / len(eta)) ** (1 / alpha) / (alpha - 1)
+    return lambda eta: (sum(e**alpha for e in eta) / len(eta)) ** (sp.S.One / alpha) / (alpha - 1)
 
 
 def symmetric_inverse_log_phi(eta: Expressions) -> sp.Expr:
@@ -156,7 +180,7 @@ def reduce(expression: sp.Expr) -> sp.Expr:
 
     Logarithms and powers with symbolic exponents are split over products and sums (every base here
     is positive), named by new symbols from the inside out, and what is left, a rational function
-    of those names, is cancelled.
+    of those names, is cancelled. So are the values of `arbitrary` functions, one name a point.
     """
     names: dict[sp.Expr, sp.Symbol] = {}
 
@@ -164,6 +188,8 @@ def reduce(expression: sp.Expr) -> sp.Expr:
         return names.setdefault(value, sp.Dummy(positive=True))
 
     def rename(node: sp.Expr) -> sp.Expr:
+        if isinstance(node, Arbitrary):
+            return names.setdefault(node.func(*map(_cancelled, node.args)), sp.Dummy())
         if isinstance(node, sp.log):
             return sum(n * name(sp.log(base)) for base, n in _factors(node.args[0]))
         if node.is_Pow and not node.exp.is_Integer:
@@ -181,11 +207,22 @@ def reduce(expression: sp.Expr) -> sp.Expr:
     return rational
 
 
+@cache
+def _cancelled(expression: sp.Expr) -> sp.Expr:
+    return sp.cancel(sp.together(expression))
+
+
 def _factors(base: sp.Expr) -> list[tuple[sp.Expr, sp.Expr]]:
     """A positive expression as factors (base, power), each base positive near the origin."""
     factored = sp.factor(sp.together(base))
-    pairs = (factor.as_base_exp() for factor in sp.Mul.make_args(factored))
-    return [(_upright(factor), power) for factor, power in pairs if factor not in (1, -1)]
+    found = []
+    for factor, power in (f.as_base_exp() for f in sp.Mul.make_args(factored)):
+        if factor.is_Rational:
+            primes = sp.factorrat(abs(factor)).items()
+            found += [(sp.Integer(prime), n * power) for prime, n in primes if prime != 1]
+        else:
+            found.append((_upright(factor), power))
+    return found
 
 
 def _upright(factor: sp.Expr) -> sp.Expr:

@@ -9,8 +9,8 @@ itself, not a copy of its formulas, becomes an expression that sympy can compare
 >>> Log()(SymTensor([sp.log(a), sp.log(b)])).tolist()
 [-log(a), -log(b)]
 
-Saturation (`clamp`, `relu` of an excess) is the identity here: symbols stand for numbers of
-ordinary size.
+Saturation is the identity here: symbols stand for numbers of ordinary size, so no limit is ever
+exceeded.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ import sympy as sp
 import torch
 
 _exp = np.vectorize(sp.exp, otypes=[object])
-_log = np.vectorize(sp.log, otypes=[object])
+_log = np.vectorize(lambda v: -sp.oo if v == 0 else sp.log(v), otypes=[object])
 
 
 class SymTensor:
@@ -60,8 +60,8 @@ class SymTensor:
     def clamp(self, max: float) -> "SymTensor":
         return self
 
-    def relu(self) -> "SymTensor":
-        return SymTensor(np.full(self.shape, sp.Integer(0), dtype=object))
+    def __gt__(self, limit: float) -> "SymTensor":
+        return SymTensor(np.full(self.shape, sp.false, dtype=object))
 
     def detach(self) -> "SymTensor":
         return self
@@ -77,6 +77,8 @@ class SymTensor:
         if name == "cat":
             tensors, axis = args[0], args[1] if len(args) > 1 else (kwargs or {}).get("dim", 0)
             return cls(np.concatenate([t.values for t in tensors], axis=axis))
+        if name == "where":
+            return cls(np.where(args[0].values == sp.true, args[1].values, args[2].values))
         if name not in {"exp", "log", "logsumexp"}:
             raise TypeError(f"SymTensor does not know torch.{name}; add it to symtorch.py")
         return getattr(args[0], name)(*args[1:], **(kwargs or {}))

@@ -41,8 +41,8 @@ def whole_number(value: Any, name: str, at_least: int) -> int:
 def real_number(value: Any, name: str, at_least: float = -math.inf) -> Any:
     """``value`` unchanged, refused when it is NaN, infinite or below ``at_least``."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, str) else float(value)
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}={value!r} is not a number; pass a real number") from None
     if not math.isfinite(number):
         raise ValueError(f"{name}={value!r} is not finite; pass a finite real number")
@@ -67,3 +67,15 @@ def one_of(name: str, value: str, known: Iterable[str]) -> str:
     if value not in known:
         raise ValueError(f"{name}={value!r} is unknown; choose one of {', '.join(known)}")
     return value
+
+
+def anchor_weight(nu: Any, k: int, rule: Any) -> Any:
+    """``nu`` unchanged, refused when negative, or zero where a class 0 is needed."""
+    real_number(nu, "nu", at_least=0.0)
+    if nu == 0 and k == 1:
+        raise ValueError("nu=0 with k=1 leaves a single class; use nu > 0 or k >= 2")
+    if nu == 0 and rule.needs_anchor:
+        raise ValueError(
+            f"nu=0 leaves out class 0, which {rule!r} needs; use nu > 0 or a symmetric rule"
+        )
+    return nu

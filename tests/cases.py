@@ -11,6 +11,7 @@ from mi_lib import (
     RobustDRE,
     SymmetricInverseLog,
 )
+from mi_lib.claims.scoreboard import run_all
 
 ALPHAS = (-1, 0.5, 1.5, 2, 3)
 SYMMETRIC = [
@@ -26,6 +27,4 @@ RULES = SYMMETRIC + ASYMMETRIC
 @functools.cache
 def claim_results():
     """Each claim's outcome and its twin's; about 20 s, so once for all tests."""
-    from mi_lib.claims import run_all
-
     return run_all()

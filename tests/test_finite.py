@@ -149,7 +149,7 @@ def test_ml_infonce_against_all_tuples(k, m):
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_anchored_risk_against_all_tuples(rule):
-    for (letters, k), nu in product([(2, 1), (2, 4), (3, 2), (4, 2)], (0.4, 1.0, 3.0)):
+    for (letters, k), nu in product([(2, 1), (2, 4), (3, 2), (4, 2)], (0.4, 3.0)):
         for r, q1, q0 in cases(letters):
             expected = literal_anchored_risk(r, q1, q0, k, nu, rule)
             found = finite.anchored_risk(r, q1, q0, k, nu, rule)
@@ -379,17 +379,15 @@ def test_exact_results_equal_the_float_ones(r, q1):
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_exact_risks_equal_the_float_ones(rule):
     """With a letter that q1 never draws, too."""
+    k, nu = 2, R(1, 2)
     for r, q1 in ((EXACT_R, EXACT_Q1), (ZERO_R, ZERO_Q1)):
-        for k, nu in ((1, R(1)), (2, R(1, 2))):
-            exact = finite.anchored_risk(r, q1, EXACT_Q0, k, nu, rule)
-            expected = finite.anchored_risk(
-                floats(r), floats(q1), floats(EXACT_Q0), k, float(nu), rule
-            )
-            assert not exact.atoms(sp.Float)
-            if abs(expected) < 1e100:
-                assert float(exact) == pytest.approx(expected, abs=1e-12)
-            else:
-                assert not exact.is_finite
+        exact = finite.anchored_risk(r, q1, EXACT_Q0, k, nu, rule)
+        expected = finite.anchored_risk(floats(r), floats(q1), floats(EXACT_Q0), k, float(nu), rule)
+        assert not exact.atoms(sp.Float)
+        if abs(expected) < 1e100:
+            assert float(exact) == pytest.approx(expected, abs=1e-12)
+        else:
+            assert exact == (sp.oo if expected > 0 else -sp.oo)
 
 
 def test_exact_values_are_the_known_ones():
@@ -437,10 +435,10 @@ def test_the_anchored_risk_is_smallest_at_the_ratio(rule):
     rng = np.random.default_rng(3)
     q1, q0 = np.array([0.2, 0.5, 0.3]), np.array([0.4, 0.25, 0.35])
     best = np.log(q1 / q0)
-    for k, nu in ((1, 1.0), (2, 0.5), (3, 2.0)):
+    for k, nu in ((1, 1.0), (3, 2.0)):
         lowest = risk_at(best, q1, q0, k, nu, rule)
         for size in (0.02, 0.3):
-            for _ in range(6):
+            for _ in range(3):
                 step = size * rng.normal(size=3)
                 assert risk_at(best + step, q1, q0, k, nu, rule) > lowest
             shift = np.full(3, size)  # the anchor pins the scale too

@@ -137,14 +137,22 @@ def test_the_loss_of_one_class_equals_the_derivation_too(kind):
         assert symbolic.on_simplex(expected - code, eta) == 0
 
 
-@pytest.mark.parametrize(("classes", "checked"), [(5, range(5)), (64, (0, 1, 63))])
+def assert_derived(rule, log_eta, checked):
+    expected = np.array([derived_value(rule, log_eta, z) for z in checked])
+    found = rule(log_eta)[list(checked)].numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-13)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=name)
-def test_torch_code_equals_the_derivation_at_random_points(rule, classes, checked):
-    for log_eta in random_log_eta((2, classes), seed=classes):
-        expected = np.array([derived_value(rule, log_eta, z) for z in checked])
-        np.testing.assert_allclose(
-            rule(log_eta)[list(checked)].numpy(), expected, rtol=1e-10, atol=1e-13
-        )
+def test_torch_code_equals_the_derivation_at_random_points_of_5_classes(rule):
+    for log_eta in random_log_eta((3, 5), seed=5):
+        assert_derived(rule, log_eta, range(5))
+
+
+@pytest.mark.parametrize("kind", DERIVATIONS, ids=lambda kind: kind.__name__)
+def test_torch_code_equals_the_derivation_at_a_random_point_of_64_classes(kind):
+    rule = kind(0.5) if hasattr(kind, "alpha") else kind()
+    assert_derived(rule, random_log_eta((64,), seed=64), (0, 1, 63))
 
 
 @pytest.mark.parametrize(("rule", "named", "constant"), TWINS, ids=name)

@@ -5,6 +5,7 @@ import pytest
 import sympy as sp
 import torch
 
+from mi_lib.scoring import saturating_exp
 from mi_lib.symtorch import SymTensor
 
 VALUES = [[1, 2, 3], [4, 5, 7]]
@@ -46,10 +47,10 @@ def test_results_are_exact():
 
 
 def test_saturation_is_the_identity():
+    """Whatever way a limit is imposed, symbols never exceed it."""
     x = sp.Symbol("x")
-    tensor = SymTensor([x])
-    assert tensor.clamp(max=1.0).detach().tolist() == [x]
-    assert tensor.relu().tolist() == [0]
+    assert SymTensor([x]).clamp(max=1.0).detach().tolist() == [x]
+    assert saturating_exp(SymTensor([x])).tolist() == [sp.exp(x)]
 
 
 def test_the_logarithm_of_zero_is_minus_infinity_as_in_torch():

@@ -6,7 +6,7 @@ from tools.build import build_html, check_scoreboard, write_scoreboard
 from tools.experiments import compare, test_experiments
 from tools.project import STAGE, StepError, child_environment, python, stored_notebooks
 from tools.stage import make_stage
-from tools.steps import Outcome, pytest, run_steps, stream
+from tools.steps import PARALLEL, Outcome, pytest, run_steps, stream
 
 
 def lint() -> Outcome:
@@ -23,6 +23,7 @@ def unit() -> Outcome:
     """Unit, property and doctests; no window may open, so figures are drawn off screen."""
     return pytest(
         "unit",
+        *PARALLEL,
         "-m",
         "not browser",
         "--doctest-modules",
@@ -30,6 +31,12 @@ def unit() -> Outcome:
         "mi_lib",
         environment={**child_environment(), "MPLBACKEND": "agg"},
     )
+
+
+def mutations() -> Outcome:
+    """Deliberate errors, each of which the tests must notice."""
+    stream(python("-m", "tools.mutate"), "the mutations", reason="survived|could not|occurs")
+    return Outcome(note="all caught")
 
 
 def stored() -> Outcome:
@@ -56,6 +63,7 @@ def browser() -> Outcome:
 STEPS = {
     "lint": lint,
     "unit": unit,
+    "mutations": mutations,
     "notebooks": stored,
     "experiments": test_experiments,
     "book": book,

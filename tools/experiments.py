@@ -20,7 +20,7 @@ from tools.project import (
     experiment_notebooks,
     shown,
 )
-from tools.steps import Outcome, pytest
+from tools.steps import PARALLEL, Outcome, pytest
 
 
 def reference_of(chapter: Path, state: str) -> Path:
@@ -84,6 +84,7 @@ def compare(name: str, paths: list[Path], environment: dict[str, str]) -> Outcom
     """Re-execute notebooks under strict nbval against the outputs stored in them."""
     return pytest(
         name,
+        *(PARALLEL if len(paths) > 1 else ()),
         "--nbval",
         "--nbval-sanitize-with=tests/nbval_sanitize.cfg",
         "--nbval-cell-timeout=600",

@@ -13,6 +13,8 @@ from pathlib import Path
 from tools.project import REPORTS, ROOT, StepError, child_environment, python
 
 TAIL = 25
+# One file of tests is one piece of work: a notebook's cells must run in order, on one kernel.
+PARALLEL = ("-n", str(min(os.cpu_count() or 1, 4)), "--dist", "loadfile")
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 

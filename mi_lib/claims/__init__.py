@@ -9,8 +9,32 @@ __all__ = ["Claim", "Outcome", "Part", "all_claims", "get", "run_all", "scoreboa
 
 # In the order of the book; importing a module registers its claims.
 CHAPTERS = (
+    "which_estimator",
+    "two_step_estimators",
+    "plug_in_estimators",
+    "true_ratio",
+    "log_n_limit",
     "infonce_ceiling",
     "sharp_ceiling",
+    "anchor",
+    "fisher",
+    "anchor_batch",
+    "anchor_scale",
+    "large_k",
+    "generalised_dv",
+    "variants",
+    "skew",
+    "multilabel",
+    "scoring_rules",
+    "propriety",
+    "generating_functions",
+    "bregman_regret",
+    "scoring_proofs",
+    "density_ratios",
+    "density_simplex",
+    "density_cases",
+    "zoo",
+    "zoo_objectives",
 )
 for _chapter in CHAPTERS:
     import_module(f".{_chapter}", __name__)

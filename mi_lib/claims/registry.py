@@ -80,7 +80,8 @@ def extreme(
 ) -> Part:
     """A part from many cases (margin, description): the worst of them decides."""
     pick = (lambda case: -abs(case[0])) if kind == "equal" else (lambda case: case[0])
-    margin, worst = min(cases, key=pick)
+    nan = [case for case in cases if case[0] != case[0]]  # `min` may pass over one
+    margin, worst = nan[0] if nan else min(cases, key=pick)
     return Part(name, kind, float(margin), tolerance, len(cases), worst, role)
 
 
@@ -118,7 +119,10 @@ class Outcome:
     def verdict(self) -> str:
         """holds when the statement's parts hold; otherwise, holds with correction when there are
         parts of a correction and these hold; otherwise refuted."""
-        if all(p.holds for p in self.parts if p.role == "statement"):
+        statement = [p.holds for p in self.parts if p.role == "statement"]
+        if not statement:
+            return "not run"
+        if all(statement):
             return "holds"
         correction = [p.holds for p in self.parts if p.role == "correction"]
         return "holds with correction" if correction and all(correction) else "refuted"

@@ -1,0 +1,257 @@
+r"""The engine: S seeds times O objectives, trained as one stack on shared batches.
+
+Each seed has its own data stream, and all objectives see the same batches from the same starting
+point: differences between them are paired. One training serves every evaluation. The state of a run
+can be saved at any step and continued to the same result.
+"""
+
+import contextlib
+import ctypes
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from . import objectives
+from .critics import make_critic
+from .estimators import EVALUATIONS, TRAININGS
+from .objectives import log_mean_exp, negatives
+from .validate import one_of, whole_number
+
+EMA_RATE = 0.01  # MINE's running mean
+
+
+class Task(Protocol):
+    """What the engine needs of data: dimensions, and batches at a level of information."""
+
+    x_dim: int
+    y_dim: int
+
+    def draw(self, bits: float, batch: int, generators: Sequence[torch.Generator]): ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One training run, except for its data and its seeds."""
+
+    trainings: tuple[str, ...] = ("nwj", "js", "infonce", "anchor", "chi-square", "spherical")
+    levels: tuple[float, ...] = (2.0, 4.0, 6.0, 8.0, 10.0)
+    steps: int = 4000  # at each level
+    batch: int = 64
+    rate: float = 1e-4
+    critic: str = "separable"
+    critic_settings: Mapping[str, Any] = field(default_factory=dict)
+    warm: bool = True  # one critic climbs the levels; False: a new one at each level
+    every: int = 10  # steps between estimates on the training batch
+    block: int = 100  # steps averaged into one point of the curve
+
+    def __post_init__(self):
+        for name in self.trainings:
+            loss_of(name)
+        for name in ("steps", "batch", "every", "block"):
+            whole_number(getattr(self, name), name, 2 if name == "batch" else 1)
+
+
+def loss_of(training: str) -> Callable[[Tensor], Tensor]:
+    """The loss of a training by name; ``anchor:nu=63`` and ``anchor:k=8`` set its parameters."""
+    name, _, options = training.partition(":")
+    one_of("training", name, TRAININGS)
+    if not options:
+        return TRAININGS[name]
+    given = dict(option.split("=") for option in options.split(","))
+    types = {"nu": float, "k": int}
+    for key in given:
+        one_of("option", key, types)
+    return partial(TRAININGS[name], **{key: types[key](value) for key, value in given.items()})
+
+
+def pick_device(device: str = "auto") -> torch.device:
+    """``auto`` picks cuda, then mps, then cpu; any other name is taken as it is."""
+    if device != "auto":
+        return torch.device(device)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def keep_large_buffers() -> None:
+    """Ask glibc to keep freed memory instead of returning it to the system.
+
+    Gradients of a stack are tens of megabytes; mapping and zeroing them anew at each step takes as
+    long as the arithmetic. Elsewhere (other C libraries) this does nothing.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        m_trim_threshold, m_mmap_max = -1, -4
+        libc.mallopt(m_mmap_max, 0)
+        libc.mallopt(m_trim_threshold, 2**31 - 1)
+
+
+class Run:
+    """A stack of critics on its way up the levels."""
+
+    def __init__(
+        self,
+        task: Task,
+        seeds: Sequence[int],
+        settings: Settings,
+        device: str = "auto",
+        dtype: torch.dtype = torch.float32,
+    ):
+        self.task, self.seeds, self.settings = task, tuple(seeds), settings
+        self.device, self.dtype = pick_device(device), dtype
+        if self.device.type == "cpu":
+            keep_large_buffers()
+        self.losses = [loss_of(name) for name in settings.trainings]
+        self.step = 0
+        # Data streams are apart from the critics' starting points, which use the seeds themselves.
+        self.generators = [
+            torch.Generator(self.device).manual_seed(2**32 + seed) for seed in self.seeds
+        ]
+        self.first_losses: list[list[list[float]]] = []
+        self.curves: list[Float[np.ndarray, "o s e"]] = []
+        self._sum: Tensor | None = None
+        self._new_critic()
+
+    def _new_critic(self) -> None:
+        settings = self.settings
+        self.critic = make_critic(
+            settings.critic,
+            self.task.x_dim,
+            self.task.y_dim,
+            seeds=self.seeds,
+            copies=len(settings.trainings),
+            **settings.critic_settings,
+        ).to(self.device, self.dtype)
+        fused = self.device.type in ("cpu", "cuda")
+        self.optimiser = torch.optim.Adam(self.critic.parameters(), settings.rate, fused=fused)
+        self.log_ema = torch.zeros(
+            len(settings.trainings), len(self.seeds), device=self.device, dtype=self.dtype
+        )
+        self.steps_of_critic = 0
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of the whole schedule."""
+        return self.settings.steps * len(self.settings.levels)
+
+    @property
+    def level(self) -> float:
+        """The level, in bits, of the next step."""
+        return self.settings.levels[min(self.step, self.total_steps - 1) // self.settings.steps]
+
+    def draw(self, batch: int | None = None) -> tuple[Tensor, Tensor]:
+        """The next batch of every stream at the present level."""
+        x, y = self.task.draw(self.level, batch or self.settings.batch, self.generators)
+        return x.to(self.device, self.dtype), y.to(self.device, self.dtype)
+
+    def advance(self) -> None:
+        """One step of every member."""
+        if self.step % self.settings.steps == 0 and self.step and not self.settings.warm:
+            self._new_critic()
+        scores = self.critic(*self.draw())
+        losses = torch.stack([self._loss(o, scores[o]) for o in range(len(self.losses))])
+        self.optimiser.zero_grad(set_to_none=True)
+        losses.sum().backward()
+        self.optimiser.step()
+        if len(self.first_losses) < 10:
+            self.first_losses.append(losses.detach().double().cpu().tolist())
+        if self.step % self.settings.every == 0:
+            values = estimates(scores.detach())
+            self._sum = values if self._sum is None else self._sum + values
+        self.step += 1
+        self.steps_of_critic += 1
+        if self.step % self.settings.block == 0:
+            count = math.ceil(self.settings.block / self.settings.every)
+            self.curves.append((self._sum / count).double().cpu().numpy())
+            self._sum = None
+
+    def _loss(self, o: int, scores: Float[Tensor, "s b b"]) -> Float[Tensor, " s"]:
+        if self.settings.trainings[o] != "mine":
+            return self.losses[o](scores)
+        mean = log_mean_exp(negatives(scores), 2).detach()
+        old = self.log_ema[o] if self.steps_of_critic else mean
+        weights = math.log1p(-EMA_RATE), math.log(EMA_RATE)
+        self.log_ema[o] = torch.logaddexp(old + weights[0], mean + weights[1])
+        return objectives.mine(scores, self.log_ema[o])
+
+    def iterate(self) -> Iterator[int]:
+        """Run to the end, yielding the number of steps done after each."""
+        while self.step < self.total_steps:
+            self.advance()
+            yield self.step
+
+    def state(self) -> dict[str, Any]:
+        """Everything a continuation needs; tensors and plain numbers only."""
+        return {
+            "step": self.step,
+            "steps_of_critic": self.steps_of_critic,
+            "critic": self.critic.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "generators": [g.get_state() for g in self.generators],
+            "log_ema": self.log_ema,
+            "sum": self._sum,
+            "first_losses": self.first_losses,
+            "curves": torch.from_numpy(np.array(self.curves)),
+        }
+
+    def save(self, path: Path) -> None:
+        """Write the state under a temporary name and rename it: the file is whole or absent."""
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        torch.save(self.state(), temporary)
+        os.replace(temporary, path)
+
+    def load(self, path: Path) -> None:
+        """Continue from a saved state of the same task, seeds and settings."""
+        state = torch.load(path, map_location=self.device, weights_only=True)
+        self.step, self.steps_of_critic = state["step"], state["steps_of_critic"]
+        self.critic.load_state_dict(state["critic"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        for generator, saved in zip(self.generators, state["generators"], strict=True):
+            generator.set_state(saved.cpu())
+        self.log_ema, self._sum = state["log_ema"], state["sum"]
+        self.first_losses = state["first_losses"]
+        self.curves = list(state["curves"].cpu().numpy())
+
+
+def estimates(scores: Float[Tensor, "o s b b"]) -> Float[Tensor, "o s e"]:
+    """Every evaluation of every member, in bits, in the order of `EVALUATIONS`."""
+    return torch.stack([-f(scores) for f in EVALUATIONS.values()], -1) / math.log(2)
+
+
+@torch.no_grad()
+def held_out(run: Run, batch: int, repeats: int, seed: int) -> Float[np.ndarray, "r o s e"]:
+    """Estimates, in bits, of the run's critics on fresh batches of their present level.
+
+    The last column is log2 of the mean of r over negatives, 0 for the true ratio.
+    """
+    kept = run.generators
+    run.generators = [
+        torch.Generator(run.device).manual_seed(2**33 + 1009 * seed + s) for s in run.seeds
+    ]
+    try:
+        rows = []
+        for _ in range(repeats):
+            scores = run.critic(*run.draw(batch))
+            scale = log_mean_exp(negatives(scores), 2) / math.log(2)
+            rows.append(torch.cat([estimates(scores), scale[..., None]], -1))
+        return torch.stack(rows).double().cpu().numpy()
+    finally:
+        run.generators = kept
+
+
+def timed(run: Run, steps: int) -> float:
+    """Seconds for ``steps`` steps."""
+    start = time.perf_counter()
+    for _ in range(steps):
+        run.advance()
+    return time.perf_counter() - start

@@ -1,0 +1,236 @@
+"""Deliberate errors, as data: each must be caught by the tests named beside it.
+
+``python -m tools.mutate`` applies them one at a time to a module in memory and runs the tests; a
+mutation that no test notices is a hole in the tests and fails ``make test``. An entry is (text of
+the module, which must occur exactly once, what it becomes).
+"""
+
+from typing import NamedTuple
+
+
+class Group(NamedTuple):
+    """Errors in one module and the pytest selection that must catch each of them."""
+
+    module: str
+    tests: str
+    select: str
+    errors: list[tuple[str, str]]
+
+
+GROUPS = [
+    Group(
+        "mi_lib.bounds",
+        "tests/test_bounds.py",
+        "number_of_the_book or ends or nats or forty_digits or formula_of_the_paper or jensens"
+        " or attains or inverts or falls_with_beta or keep",
+        [
+            ("-t + (k_ - 1) * stay", "-t + k_ * stay"),
+            ("-(k_ - 1) * np.log1p(miss * np.expm1(t))", "-k_ * np.log1p(miss * np.expm1(t))"),
+            ("hit * np.expm1(-t)", "miss * np.expm1(-t)"),
+            ("ceiling = integrand.sum(-1) * _STEP", "ceiling = -integrand.sum(-1) * _STEP"),
+            (
+                "np.where(np.isinf(divergence), np.log(sizes), ceiling) / scale",
+                "np.where(np.isinf(divergence), np.log(sizes), ceiling)",
+            ),
+            ("_STEP = 0.125", "_STEP = 2.0"),
+            (
+                "np.log1p((sizes - 1) * np.exp(-divergence))",
+                "np.log1p(sizes * np.exp(-divergence))",
+            ),
+            (
+                "np.log1p((sizes - 1) * np.exp(-divergence))",
+                "np.log1p((sizes - 1) * np.exp(divergence))",
+            ),
+            (
+                'np.log1p(nonnegative_array(chi2, "chi2") / _tuple_sizes(k)) / scale',
+                'np.log1p(nonnegative_array(chi2, "chi2") / _tuple_sizes(k))',
+            ),
+            ("bound = divergence - np.log1p", "bound = divergence + np.log1p"),
+            ("return mean_log_r - excess / scale", "return mean_log_r - excess"),
+            ("return mean_log_r - excess / scale", "return mean_log_r + excess / scale"),
+            ("mean_log_r - (1 + beta) * log / scale", "mean_log_r - beta * log / scale"),
+            (
+                'below = infonce_ceiling(middle, sizes.astype(int), "nats") < value',
+                'below = infonce_ceiling(middle, sizes.astype(int), "nats") > value',
+            ),
+        ],
+    ),
+    Group(
+        "mi_lib.scoring",
+        "tests/test_scoring.py",
+        "literals or of_5_classes or entry_of_all or any_psi or saturates",
+        [
+            ("        return -own\n", "        return own\n"),
+            ("total / self.alpha - saturating_exp", "total / self.alpha + saturating_exp"),
+            ("return total / self.alpha -", "return total -"),
+            (
+                "saturating_exp((self.alpha - 1) * own) / (self.alpha - 1)\n",
+                "saturating_exp((self.alpha - 1) * own)\n",
+            ),
+            ("saturating_exp((self.alpha - 1) * own)", "saturating_exp(self.alpha * own)"),
+            (
+                "log_norm = torch.logsumexp(alpha * log_eta, -1, keepdim=True) / alpha",
+                "log_norm = torch.logsumexp(alpha * log_eta, -1, keepdim=True)",
+            ),
+            ("-(classes ** (-1 / alpha))", "-((classes - 1) ** (-1 / alpha))"),
+            ("-(classes ** (-1 / alpha))", "(classes ** (-1 / alpha))"),
+            (
+                "log_eta.sum(-1, keepdim=True) + saturating_exp(-own)",
+                "log_eta.sum(-1, keepdim=True) - saturating_exp(-own)",
+            ),
+            (
+                "log_eta.sum(-1, keepdim=True) + saturating_exp(-own)",
+                "log_eta.mean(-1, keepdim=True) + saturating_exp(-own)",
+            ),
+            ("-self.slope(log_rho)], -1)", "self.slope(log_rho)], -1)"),
+            (
+                "return self.gap(log_eta[..., 1:] - log_eta[..., :1]).sum(-1)",
+                "return self.gap(log_eta[..., 1:] - log_eta[..., :1]).mean(-1)",
+            ),
+            (
+                "return -self.slope(log_eta[..., z] - log_eta[..., 0])",
+                "return -self.slope(log_eta[..., z])",
+            ),
+            (
+                "return rho * _derivative(self.psi, rho) - self.psi(rho)",
+                "return rho * _derivative(self.psi, rho) + self.psi(rho)",
+            ),
+            (
+                "return saturating_exp(self.alpha * log_rho) / self.alpha",
+                "return saturating_exp(self.alpha * log_rho)",
+            ),
+            ("return -saturating_exp(-log_rho)", "return saturating_exp(-log_rho)"),
+            ("held = limit + (exponent - exponent.detach())", "held = exponent"),
+        ],
+    ),
+    Group(
+        "mi_lib.finite",
+        "tests/test_finite.py",
+        "against or at_one_over_k or known_ones or scale or q1_comes_first or exact_results",
+        [
+            (
+                "r, unit), k, lambda own, rest: (own + rest) / k)",
+                "r, unit), k, lambda own, rest: own + rest)",
+            ),
+            (
+                "None, unit), k, lambda own, rest: (own + rest) / k)",
+                "None, unit), k, lambda own, rest: (own + rest) / (k - 1 or 1))",
+            ),
+            ("alpha * own + (1 - alpha) * rest / (k - 1)", "alpha * own + (1 - alpha) * rest / k"),
+            (
+                "alpha * own + (1 - alpha) * rest / (k - 1)",
+                "(1 - alpha) * own + alpha * rest / (k - 1)",
+            ),
+            ("letters.draws(letters.q0, k - 1)", "letters.draws(letters.q0, k)"),
+            ("letters.draws(letters.q0, k - 1)", "letters.draws(letters.q1, k - 1)"),
+            ("letters.log(letters.r[i]) - (weights", "letters.log(letters.r[i]) + (weights"),
+            ("letters.draws(letters.q0, m * (k - 1))", "letters.draws(letters.q0, m * k)"),
+            (
+                "(positives @ letters.r + rest[drawn]) / (m * k)",
+                "(positives @ letters.r + rest[drawn]) / k",
+            ),
+            ("value = value + k * letters.q1[i]", "value = value + letters.q1[i]"),
+            ("_mean_loss(letters, [i], k - 1, nu, rule)", "_mean_loss(letters, [i], k, nu, rule)"),
+            (
+                "value = value + nu * _mean_loss(letters, [], k, nu, rule)",
+                "value = value + _mean_loss(letters, [], k, nu, rule)",
+            ),
+            ("return letters.answer(value / (k + nu))", "return letters.answer(value / k)"),
+            ("z = len(anchor) if own else 0", "z = 0"),
+            ("letters.mean(letters.r, letters.q1) - 1", "letters.mean(letters.r, letters.q1)"),
+            (
+                "mean_r = letters.mean(letters.r, letters.q0)",
+                "mean_r = letters.mean(letters.r, letters.q1)",
+            ),
+            ("letters.mean_log_r() - mean_r + 1)", "letters.mean_log_r() - mean_r)"),
+        ],
+    ),
+    Group(
+        "mi_lib.alphabet",
+        "tests/test_finite.py tests/test_alphabet.py",
+        "against or draws or compositions or known_ones",
+        [
+            ("gammaln(total + 1) - gammaln", "gammaln(total) - gammaln"),
+            ("r = [p / q if q != 0", "r = [q / p if p != 0"),
+            ("sum(self.q1[i] * self.log(self.r[i])", "sum(self.q0[i] * self.log(self.r[i])"),
+            ("return float(nats / self.scale)", "return float(nats * self.scale)"),
+        ],
+    ),
+    Group(
+        "mi_lib.objectives",
+        "tests/test_objectives.py",
+        "population_value or every_rule or known_relations or right_entries or gradient_of_dv"
+        " or biased or share_no_pair",
+        [
+            (
+                "return torch.logsumexp(flat, -1) - math.log(flat.shape[-1])",
+                "return torch.logsumexp(flat, -1)",
+            ),
+            ("return -positives(scores).mean(-1)", "return positives(scores).mean(-1)"),
+            (
+                "saturating_exp(negatives(scores)).mean((-2, -1)) - 1",
+                "saturating_exp(negatives(scores) - 1).mean((-2, -1))",
+            ),
+            ("F.softplus(-positives(scores))", "F.softplus(positives(scores))"),
+            ("saturating_exp(2 * negatives(scores))", "saturating_exp(negatives(scores))"),
+            ("squares.mean((-2, -1)) - 2 * own.mean(-1)", "squares.mean((-2, -1)) - own.mean(-1)"),
+            (
+                "saturating_exp(-positives(scores) / 2), saturating_exp(negatives(scores) / 2)",
+                "saturating_exp(positives(scores) / 2), saturating_exp(negatives(scores) / 2)",
+            ),
+            (
+                'return scores.mT if contrast == "x" else scores',
+                'return scores if contrast == "x" else scores.mT',
+            ),
+            (
+                "return (log_mean_exp(rows) - positives(rows)).mean(-1)",
+                "return (log_mean_exp(negatives(rows)) - positives(rows)).mean(-1)",
+            ),
+            ("log_mean_exp(negatives(rows)) + math.log1p(-alpha)", "log_mean_exp(negatives(rows))"),
+            (
+                "steps = torch.arange(1, count + 1, device=scores.device)",
+                "steps = torch.arange(0, count, device=scores.device)",
+            ),
+            ("others[..., : k - 1]], -1)", "others[..., :k]], -1)"),
+            (
+                "log_nu = torch.full_like(own, math.log(nu))\n    with_pair",
+                "log_nu = torch.full_like(own, 0.0)\n    with_pair",
+            ),
+            (
+                "excess = log_mean_exp(negatives(scores), 2) - log_mean.detach()",
+                "excess = log_mean_exp(negatives(scores), 2) - log_mean",
+            ),
+            (
+                "step = 2 * torch.arange(count, device=scores.device)",
+                "step = torch.arange(count, device=scores.device)",
+            ),
+            ("k, rule = _batch(scores) // 2,", "k, rule = _batch(scores) - 1,"),
+            (
+                "return (log_mean_exp(first) - own.mean(-1)).mean(-1)",
+                "return (log_mean_exp(first) - own.sum(-1)).mean(-1)",
+            ),
+            (
+                "return torch.sqrt(ratios.square().sum(-1) + nu**2)",
+                "return torch.sqrt(ratios.square().sum(-1) + nu)",
+            ),
+        ],
+    ),
+    Group(
+        "mi_lib.symbolic",
+        "tests/test_symbolic.py tests/test_scoring.py",
+        "(bregman or regret or g_vanishes or properising or perspective or came_from or at_a_point"
+        " or brings or of_5_classes) and not 64",
+        [
+            (
+                "return tuple(common - d for d in gradient)",
+                "return tuple(common + d for d in gradient)",
+            ),
+            ("(first, *(-d for d in gradient))", "(first, *(d for d in gradient))"),
+            ("return -losses[0] - sum(", "return losses[0] - sum("),
+            ("return f(at) - value - slope", "return f(at) - value + slope"),
+            ("tuple(loss + d - shift", "tuple(loss + d + shift"),
+            ("total * phi([1 / total", "phi([1 / total"),
+            ("return -sum(sp.log(e) for e in eta)", "return sum(sp.log(e) for e in eta)"),
+        ],
+    ),
+]

@@ -1,0 +1,332 @@
+"""Verdicts follow from numbers, match the record, and differ from their twins'."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sympy as sp
+from cases import claim_results
+
+from mi_lib import claims
+from mi_lib.__main__ import PAGE
+from mi_lib.claims import registry, search
+from mi_lib.claims.registry import Claim, Outcome, Part, extreme, identity, problems
+from mi_lib.claims.scoreboard import all_problems, lines, scoreboard
+
+# Verdicts that the first chapter stands on.
+EXPECTED = {
+    "prop-1": "holds",
+    "thm-2-variational": "holds",
+    "thm-2-log-k": "holds",
+    "thm-2-printed": "refuted",
+    "thm-2-numbers": "refuted",
+    "thm-2-message": "holds",
+    "chi-square-floor": "holds",
+    "sharp-representation": "holds",
+    "sharp-linear": "holds",
+    "sharp-tangent": "holds",
+    "sharp-ceiling": "holds",
+    "ceiling-facts": "holds",
+}
+
+
+@pytest.fixture(scope="module")
+def results():
+    return claim_results()
+
+
+@pytest.fixture
+def empty_registry(monkeypatch):
+    """A registry without the book's claims, to put others in."""
+    monkeypatch.setattr(registry, "_CLAIMS", {})
+
+
+def part(kind="bound", margin=1.0, tolerance=0.0, role="statement"):
+    return Part("a part", kind, margin, tolerance, 1, role=role)
+
+
+def make_claim(check, recorded="holds", **twin):
+    return Claim("an-id", "An item", "", "a statement", "a/page", recorded, check, twin, "a twin")
+
+
+def outcome_of(*parts):
+    return Outcome(make_claim(lambda: list(parts)), list(parts))
+
+
+# The claims of the book
+
+
+def test_the_verdicts_are_the_expected_ones(results):
+    found = {outcome.claim.id: outcome.verdict for outcome, _ in results}
+    assert {id: found.get(id) for id in EXPECTED} == EXPECTED
+
+
+def test_every_verdict_is_the_recorded_one_and_no_evidence_is_broken(results):
+    assert all_problems(results) == []
+    for outcome, _ in results:
+        assert outcome.verdict == outcome.claim.recorded
+        assert outcome.broken == []
+
+
+def test_every_falsified_twin_gets_another_verdict(results):
+    for outcome, twin in results:
+        assert twin.verdict != outcome.verdict, outcome.claim.id
+
+
+def test_every_claim_has_numbers_behind_it(results):
+    for outcome, twin in results:
+        for one in (*outcome.parts, *twin.parts):
+            assert one.cases > 0
+            assert math.isfinite(one.margin)
+            assert one.tolerance >= 0
+        assert any(one.role == "statement" for one in outcome.parts)
+
+
+def test_the_two_ceilings_are_twins_of_each_other(results):
+    """The printed bound is refuted by what the sharp one passes, and the other way round."""
+    by_id = {outcome.claim.id: (outcome, twin) for outcome, twin in results}
+    printed, sharp = by_id["thm-2-printed"], by_id["sharp-ceiling"]
+    assert [o.verdict for o in printed] == ["refuted", "holds"]
+    assert [o.verdict for o in sharp] == ["holds", "refuted"]
+
+
+def test_the_page_has_one_row_a_claim(results):
+    page = scoreboard(results)
+    rows = [line for line in page.splitlines() if "<claim-" in line]
+    assert len(rows) == len(claims.all_claims())
+    for (outcome, twin), row in zip(results, rows, strict=True):
+        assert f"<claim-{outcome.claim.id}>`" in row
+        assert f"`{outcome.verdict}`" in row
+        assert f"{outcome.claim.twin_says}): {twin.verdict}" in row
+        assert outcome.claim.statement in row
+        assert row.startswith("| ") and row.endswith(" |")
+    terminal = lines(results)
+    assert all(o.claim.id in line for (o, _), line in zip(results, terminal, strict=True))
+
+
+# Parts
+
+
+@pytest.mark.parametrize(
+    ("kind", "margin", "tolerance", "holds"),
+    [
+        ("bound", 1.0, 0.0, True),
+        ("bound", 0.0, 0.0, True),
+        ("bound", -1e-10, 1e-9, True),
+        ("bound", -1e-8, 1e-9, False),
+        ("strict", 1.0, 0.0, True),
+        ("strict", 0.0, 0.0, False),
+        ("strict", 1e-9, 1e-9, False),
+        ("strict", 1e-3, 1e-9, True),
+        ("strict", -1.0, 1e-9, False),
+        ("equal", 0.0, 0.0, True),
+        ("equal", 1e-10, 1e-9, True),
+        ("equal", -1e-10, 1e-9, True),
+        ("equal", 1e-8, 1e-9, False),
+        ("equal", -1e-8, 1e-9, False),
+        ("bound", math.nan, 1.0, False),
+        ("strict", math.nan, 1.0, False),
+        ("equal", math.nan, 1.0, False),
+        ("equal", math.inf, 1.0, False),
+    ],
+)
+def test_when_a_part_holds(kind, margin, tolerance, holds):
+    assert part(kind, margin, tolerance).holds is holds
+
+
+def test_an_unknown_kind_or_role_is_refused():
+    with pytest.raises(ValueError, match="kind='near' is unknown; choose one of bound, equal"):
+        part("near").holds  # noqa: B018
+    with pytest.raises(ValueError, match="role='other' is unknown"):
+        part(role="other").holds  # noqa: B018
+
+
+def test_a_part_in_words():
+    text = part("strict", -0.00001, 1e-6).text()
+    assert "NO" in text and "+0.0000" in text and "1e-06" in text and "1 case" in text
+    assert "exact" in part("equal", 0.0, 0.0).text()
+    assert "ok" in part().text()
+
+
+@pytest.mark.parametrize(
+    ("kind", "margins", "worst"),
+    [
+        ("bound", [3.0, -1.0, 2.0], -1.0),
+        ("strict", [0.2, 0.1, 5.0], 0.1),
+        ("equal", [0.1, -0.5, 0.3], -0.5),
+    ],
+)
+def test_the_worst_case_decides(kind, margins, worst):
+    found = extreme("many", kind, [(m, f"case {m}") for m in margins])
+    assert (found.margin, found.worst, found.cases) == (worst, f"case {worst}", 3)
+
+
+@pytest.mark.parametrize("kind", ["bound", "strict", "equal"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_nan_among_many_cases_is_never_hidden(kind, place):
+    good = 0.0 if kind == "equal" else 1.0
+    cases = [(good, "good"), (good, "good")]
+    cases.insert(place, (math.nan, "not a number"))
+    found = extreme("many", kind, cases)
+    assert not found.holds
+    assert found.worst == "not a number"
+
+
+def test_identities():
+    x, y = sp.symbols("x y", positive=True)
+    true, false = sp.log(x * y) - sp.log(x) - sp.log(y), sp.log(x + y) - sp.log(x)
+    assert identity("true", true, true).holds
+    assert identity("true", true, true).cases == 2
+    found = identity("false", true, false)
+    assert not found.holds
+    assert "is left" in found.worst
+    assert not identity("undefined", sp.nan).holds
+
+
+# Outcomes
+
+
+def test_a_verdict_needs_every_part_of_the_statement():
+    good, bad = part(), part(margin=-1.0)
+    assert outcome_of(good, good).verdict == "holds"
+    assert outcome_of(good, bad).verdict == "refuted"
+    assert outcome_of(good, part(margin=math.nan)).verdict == "refuted"
+
+
+def test_supporting_parts_do_not_change_the_verdict_but_are_reported():
+    broken = replace(part(margin=-1.0, role="support"), name="the counterexample")
+    found = outcome_of(part(), broken)
+    assert found.verdict == "holds"
+    assert found.broken == [broken]
+    wrong = problems(found, outcome_of(part(margin=-1.0)))
+    assert wrong == ["an-id: evidence fails: the counterexample"]
+
+
+def test_a_correction_that_holds_changes_the_verdict():
+    bad, correction = part(margin=-1.0), part(role="correction")
+    assert outcome_of(bad, correction).verdict == "holds with correction"
+    assert outcome_of(bad, replace(correction, margin=-1.0)).verdict == "refuted"
+    assert outcome_of(part(), correction).verdict == "holds"
+
+
+def test_the_report_names_the_verdict_and_every_part():
+    report = outcome_of(part(), replace(part(), name="another")).report()
+    assert report.startswith("An item: holds")
+    assert "a part" in report and "another" in report
+
+
+def test_disagreement_with_the_record_is_a_problem():
+    good, bad = part(), part(margin=-1.0)
+    claim = make_claim(lambda: [bad], recorded="holds")
+    wrong = problems(Outcome(claim, [bad]), Outcome(claim, [good]))
+    assert wrong == ["an-id: recorded 'holds', but computed 'refuted'"]
+
+
+def test_a_twin_that_passes_is_a_problem():
+    good = part()
+    (wrong,) = problems(outcome_of(good), outcome_of(good))
+    assert wrong == "an-id: its falsified twin (a twin) is also 'holds'"
+
+
+def test_the_twin_runs_the_same_check_with_other_arguments():
+    claim = make_claim(lambda sign=1: [part(margin=float(sign))], sign=-1)
+    assert claim.run().verdict == "holds"
+    assert claim.run_twin().verdict == "refuted"
+
+
+# The registry
+
+
+def register(id, margin=1.0, recorded="holds", twin_sign=-1):
+    @registry.claim(
+        id,
+        item="An item",
+        statement="a statement",
+        page="a/page",
+        recorded=recorded,
+        twin={"sign": twin_sign},
+        twin_says="the other sign",
+    )
+    def check(sign=1):
+        return [part(margin=sign * margin)]
+
+
+def test_the_same_id_twice_is_refused(empty_registry):
+    register("one")
+    with pytest.raises(ValueError, match="'one' is registered twice; give one of them another id"):
+        register("one")
+
+
+def test_an_unknown_verdict_is_refused(empty_registry):
+    with pytest.raises(ValueError, match="recorded='maybe' is unknown; choose one of holds"):
+        register("one", recorded="maybe")
+
+
+def test_an_unknown_id_lists_the_known_ones():
+    with pytest.raises(ValueError, match=r"claim='prop-2' is unknown; choose one of .*prop-1"):
+        claims.get("prop-2")
+
+
+def test_claims_come_in_the_order_of_registration(empty_registry):
+    register("b")
+    register("a")
+    assert [claim.id for claim in claims.all_claims()] == ["b", "a"]
+    assert claims.get("a").id == "a"
+
+
+def test_show_prints_the_report(empty_registry, capsys):
+    register("one")
+    claims.show("one")
+    assert capsys.readouterr().out.startswith("An item: holds\n  ok  a part")
+
+
+def test_show_raises_when_the_record_is_wrong(empty_registry, capsys):
+    register("one", recorded="refuted")
+    with pytest.raises(AssertionError, match="recorded 'refuted', but computed 'holds'"):
+        claims.show("one")
+    assert "An item: holds" in capsys.readouterr().out
+
+
+def test_show_raises_when_the_twin_is_not_told_apart(empty_registry):
+    register("one", twin_sign=1)
+    with pytest.raises(AssertionError, match=r"falsified twin \(the other sign\) is also 'holds'"):
+        claims.show("one")
+
+
+# The search for violations
+
+
+def test_the_optimiser_breaks_a_false_bound():
+    """q1 = q0 is the only pair with margin 0 here, and half of the pairs are below."""
+    found = search.try_to_break(lambda q1, q0: q0[0] - q1[0], letters=2, restarts=3, seed=0)
+    assert len(found) == 3
+    assert max(margin for margin, _ in found) < -0.9
+
+
+def test_random_pairs_are_reproducible_laws():
+    one, two = (list(search.random_pairs(5, 3, seed=4)) for _ in range(2))
+    for (q1, q0), (p1, p0) in zip(one, two, strict=True):
+        assert (q1 == p1).all() and (q0 == p0).all()
+        assert q1.sum() == pytest.approx(1) and q0.sum() == pytest.approx(1)
+        assert (q1 >= 0).all() and (q0 > 0).all()
+
+
+def test_the_event_pair_has_its_divergence():
+    from mi_lib import finite
+
+    assert finite.kl(*search.event_pair(2.5)) == pytest.approx(2.5)
+
+
+def test_the_table_of_the_sandwich_figure_is_a_sandwich():
+    from mi_lib import infonce_ceiling
+
+    table = search.sandwich_table(k=8, count=30, seed=1)
+    assert len(table) == 30
+    assert (table["floor"] <= table["jsd"] + 1e-9).all()
+    assert (table["jsd"] <= infonce_ceiling(table["kl"].to_numpy(), 8) + 1e-9).all()
+
+
+def test_the_committed_page_is_what_the_command_writes(results):
+    committed = (Path(__file__).parent.parent / PAGE).read_text(encoding="utf-8")
+    assert committed == scoreboard(results), "run: make refresh"

@@ -1,0 +1,113 @@
+"""The engine: a stack trains each member as if it were alone, and a run can be continued."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from mi_lib import infonce_ceiling
+from mi_lib.data import Gaussian
+from mi_lib.training import Run, Settings, estimates, held_out, loss_of, pick_device
+
+SMALL = {
+    "trainings": ("nwj", "infonce", "anchor", "anchor:nu=7", "mine", "spherical"),
+    "levels": (1.0, 2.0),
+    "steps": 20,
+    "batch": 8,
+    "rate": 1e-3,
+    "critic_settings": {"hidden": 16, "embedding": 4},
+    "block": 10,
+    "every": 5,
+}
+TASK = Gaussian(3, "cubic")
+
+
+def finished(seeds=(0,), dtype=torch.float64, **changes):
+    run = Run(TASK, seeds, Settings(**{**SMALL, **changes}), "cpu", dtype)
+    for _ in run.iterate():
+        pass
+    return run
+
+
+def test_stacked_equals_separate_training():
+    """In float64, over 200 steps at the paper's rate, to 1e-10."""
+    together = finished((3, 4, 5), steps=100, rate=1e-4)
+    for place, seed in enumerate((3, 4, 5)):
+        for o, name in enumerate(SMALL["trainings"]):
+            alone = finished((seed,), steps=100, rate=1e-4, trainings=(name,))
+            np.testing.assert_allclose(
+                np.array(together.curves)[:, o, place],
+                np.array(alone.curves)[:, 0, 0],
+                rtol=0,
+                atol=1e-10,
+            )
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_continued_run_ends_where_an_unbroken_one_does(tmp_path, warm):
+    whole = finished((0, 1), warm=warm)
+    for stop in (7, 20, 33):
+        first = Run(TASK, (0, 1), Settings(**SMALL, warm=warm), "cpu", torch.float64)
+        while first.step < stop:
+            first.advance()
+        first.save(tmp_path / "state.pt")
+        second = Run(TASK, (0, 1), Settings(**SMALL, warm=warm), "cpu", torch.float64)
+        second.load(tmp_path / "state.pt")
+        for _ in second.iterate():
+            pass
+        np.testing.assert_array_equal(np.array(whole.curves), np.array(second.curves))
+        assert second.first_losses == whole.first_losses
+    assert [path.name for path in tmp_path.iterdir()] == ["state.pt"]
+
+
+def test_a_run_learns_something_that_holds_on_fresh_batches():
+    """InfoNCE comes near what it can reach at 2 bits, and not above; zeros would report nothing."""
+    run = finished(
+        (0, 1), torch.float32, trainings=("infonce",), levels=(2.0,), steps=600, batch=64, rate=2e-3
+    )
+    values = held_out(run, 64, 60, 0)[:, 0, :, 2]
+    error = values.mean(1).std() / math.sqrt(len(values))
+    assert 1.2 < values.mean() < infonce_ceiling(2.0, 64) + 3 * error
+
+
+def test_held_out_leaves_the_stream_untouched():
+    run = finished()
+    before = run.generators[0].get_state().clone()
+    one, two = held_out(run, 16, 2, 0), held_out(run, 16, 2, 0)
+    np.testing.assert_array_equal(one, two)
+    assert torch.equal(run.generators[0].get_state(), before)
+    assert one.shape == (2, len(SMALL["trainings"]), 1, 6)
+
+
+def test_the_gaussian_task_has_the_information_it_claims():
+    """The plug-in mean of the true log ratio, on many draws."""
+    for bits in (0.5, 2.0, 6.0):
+        task = Gaussian(5)
+        generator = torch.Generator().manual_seed(0)
+        x, z = task.draw(bits, 4000, [generator])
+        x, z = x[0].double(), z[0].double()
+        truth = task.log_ratio(x, z, bits).diagonal() / math.log(2)
+        spread = truth.std() / math.sqrt(len(truth))
+        assert abs(truth.mean() - bits) < 4 * spread
+
+
+def test_estimates_are_in_bits_and_in_the_order_of_the_table():
+    scores = torch.zeros(2, 1, 4, 4)
+    scores += 3.0 * math.log(2) * torch.eye(4)
+    values = estimates(scores)[0, 0].tolist()
+    assert values[4] == pytest.approx(3.0)  # plug-in
+    assert values[0] == pytest.approx(3.0)  # DV: negatives have r = 1
+    assert values[2] == pytest.approx(3.0 - math.log2((8 + 3) / 4))  # InfoNCE, K = 4
+
+
+def test_names_and_settings_are_checked():
+    with pytest.raises(ValueError, match="choose one of anchor"):
+        loss_of("anker")
+    with pytest.raises(ValueError, match="choose one of k, nu"):
+        loss_of("anchor:mu=3")
+    with pytest.raises(ValueError, match="integer >= 2"):
+        Settings(batch=1)
+    with pytest.raises(ValueError, match="choose one of asinh"):
+        Gaussian(3, "square")
+    assert pick_device("cpu").type == "cpu"

@@ -1,0 +1,110 @@
+"""Apply each deliberate error of tests/mutations.py and see that the named tests notice.
+
+    python -m tools.mutate [module ...]
+
+The heavy packages are imported once; each mutation then runs in a forked child, in which the
+module's text is changed on import. Nothing on disk is touched.
+"""
+
+import importlib.abc
+import importlib.util
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tools.project import ROOT
+
+sys.path.insert(0, str(ROOT / "tests"))
+from mutations import GROUPS, Group
+
+CAUGHT, SURVIVED = 1, 0  # pytest's exit codes: some test failed, all passed
+
+
+class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports one module with one piece of its text replaced."""
+
+    def __init__(self, module: str, old: str, new: str):
+        self.module, self.old, self.new = module, old, new
+
+    def find_spec(self, name, path=None, target=None):
+        if name != self.module:
+            return None
+        return importlib.util.spec_from_loader(name, self, origin=str(source_of(name)))
+
+    def exec_module(self, module):
+        text = source_of(self.module).read_text(encoding="utf-8").replace(self.old, self.new)
+        exec(compile(text, str(source_of(self.module)), "exec"), module.__dict__)
+
+
+def source_of(module: str) -> Path:
+    """The file of a module of this project."""
+    return ROOT / (module.replace(".", "/") + ".py")
+
+
+def applicable(group: Group) -> list[str]:
+    """Complaints about entries whose text does not occur exactly once."""
+    text = source_of(group.module).read_text(encoding="utf-8")
+    return [
+        f"{group.module}: {old!r} occurs {text.count(old)} times, not once; bring it up to date"
+        for old, _ in group.errors
+        if text.count(old) != 1
+    ]
+
+
+def exit_code(group: Group, old: str, new: str) -> int:
+    """Run the group's tests in a child in which the error is present."""
+    child = os.fork()
+    if child == 0:
+        code = 3
+        try:
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, 1)
+            os.dup2(quiet, 2)
+            os.chdir(ROOT)
+            sys.meta_path.insert(0, Changed(group.module, old, new))
+            import pytest
+
+            options = ["-x", "-q", "-p", "no:nbval", "-p", "no:cacheprovider", "-k", group.select]
+            code = int(pytest.main([*options, *group.tests.split()]))
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def main(modules: list[str]) -> int:
+    """Try every error; 1 when one survives."""
+    import hypothesis  # noqa: F401
+    import pandas  # noqa: F401
+    import pytest  # noqa: F401
+    import scipy.optimize
+    import scipy.stats  # noqa: F401
+    import sympy  # noqa: F401
+    import torch
+    import torch.func
+
+    torch.set_num_threads(1)
+    groups = [g for g in GROUPS if not modules or g.module in modules]
+    stale = [complaint for group in groups for complaint in applicable(group)]
+    for complaint in stale:
+        print(complaint)
+    if stale:
+        return 1
+    jobs = [(group, old, new) for group in groups for old, new in group.errors]
+    start = time.perf_counter()
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        codes = list(pool.map(lambda job: exit_code(*job), jobs))
+    failed = 0
+    for (group, old, new), code in zip(jobs, codes, strict=True):
+        if code != CAUGHT:
+            failed += 1
+            what = "survived" if code == SURVIVED else f"could not be tried (exit code {code})"
+            print(f"{group.module}: {old!r} -> {new!r} {what}")
+    seconds = time.perf_counter() - start
+    print(f"{len(jobs)} deliberate errors, {len(jobs) - failed} caught, {seconds:.0f} s")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
