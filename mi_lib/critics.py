@@ -45,6 +45,18 @@ class Critic(nn.Module):
         draws = [self._uniform(fan_in, inputs, outputs) for _ in range(towers)]
         return nn.Parameter(torch.cat([draw.repeat(self.copies, 1, 1) for draw in draws]))
 
+    def _stack_layers(self, sizes: Sequence[int], towers: int) -> None:
+        """The layers after the first, from sizes[0] to sizes[-1] units."""
+        self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
+        for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
+            self.weights.append(self._inner(inputs, inputs, outputs, towers))
+            self.biases.append(self._inner(inputs, 1, outputs, towers))
+
+    def _through_layers(self, hidden: Float[Tensor, "m b h"]) -> Float[Tensor, "m b e"]:
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            hidden = torch.baddbmm(bias, torch.relu(hidden), weight)
+        return hidden
+
     def _per_copy(self, hidden: Float[Tensor, "s b oh"]) -> Float[Tensor, "os b h"]:
         s, b, width = hidden.shape
         split = hidden.view(s, b, self.copies, width // self.copies)
@@ -76,11 +88,7 @@ class Separable(Critic):
         super().__init__(seeds, copies)
         self.first_x, self.bias_x = (self._first(x_dim, n, hidden) for n in (x_dim, 1))
         self.first_y, self.bias_y = (self._first(y_dim, n, hidden) for n in (y_dim, 1))
-        sizes = [hidden] * layers + [embedding]
-        self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
-        for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
-            self.weights.append(self._inner(inputs, inputs, outputs, 2))
-            self.biases.append(self._inner(inputs, 1, outputs, 2))
+        self._stack_layers([hidden] * layers + [embedding], towers=2)
 
     def forward(self, x: X, y: Y) -> Scores:
         self._check(x, y)
@@ -90,8 +98,7 @@ class Separable(Critic):
                 self._per_copy(torch.baddbmm(self.bias_y, y, self.first_y)),
             ]
         )
-        for weight, bias in zip(self.weights, self.biases, strict=True):
-            hidden = torch.baddbmm(bias, torch.relu(hidden), weight)
+        hidden = self._through_layers(hidden)
         f, g = hidden.chunk(2)
         return torch.bmm(f, g.mT).unflatten(0, (self.copies, len(self.seeds)))
 
@@ -114,11 +121,7 @@ class Joint(Critic):
         self.first_x = self._first(fan_in, x_dim, hidden)
         self.first_y = self._first(fan_in, y_dim, hidden)
         self.bias = self._first(fan_in, 1, hidden)
-        sizes = [hidden] * layers + [1]
-        self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
-        for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
-            self.weights.append(self._inner(inputs, inputs, outputs, 1))
-            self.biases.append(self._inner(inputs, 1, outputs, 1))
+        self._stack_layers([hidden] * layers + [1], towers=1)
 
     def forward(self, x: X, y: Y) -> Scores:
         self._check(x, y)
@@ -126,8 +129,7 @@ class Joint(Critic):
         of_y = self._per_copy(torch.baddbmm(self.bias, y, self.first_y))
         b = x.shape[1]
         hidden = (of_x[:, :, None] + of_y[:, None]).flatten(1, 2)
-        for weight, bias in zip(self.weights, self.biases, strict=True):
-            hidden = torch.baddbmm(bias, torch.relu(hidden), weight)
+        hidden = self._through_layers(hidden)
         return hidden.view(self.copies, len(self.seeds), b, b)
 
 

@@ -9,7 +9,6 @@ import contextlib
 import ctypes
 import math
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -247,11 +246,3 @@ def held_out(run: Run, batch: int, repeats: int, seed: int) -> Float[np.ndarray,
         return torch.stack(rows).double().cpu().numpy()
     finally:
         run.generators = kept
-
-
-def timed(run: Run, steps: int) -> float:
-    """Seconds for ``steps`` steps."""
-    start = time.perf_counter()
-    for _ in range(steps):
-        run.advance()
-    return time.perf_counter() - start

@@ -93,8 +93,12 @@ def main(modules: list[str]) -> int:
         return 1
     jobs = [(group, old, new) for group in groups for old, new in group.errors]
     start = time.perf_counter()
+    codes = []
     with ThreadPoolExecutor(max_workers=2) as pool:
-        codes = list(pool.map(lambda job: exit_code(*job), jobs))
+        for code in pool.map(lambda job: exit_code(*job), jobs):
+            codes.append(code)
+            print("." if code == CAUGHT else "S", end="", flush=True)
+    print()
     failed = 0
     for (group, old, new), code in zip(jobs, codes, strict=True):
         if code != CAUGHT:
