@@ -8,11 +8,11 @@ from ..validate import one_of
 from .channel import Channel, Source
 from .gaussian import Gaussian
 from .images import mnist
-from .registry import MissingData, available
+from .registry import MissingDataError, available
 from .tables import breast_cancer, digits
 from .text import imdb
 
-__all__ = ["TASKS", "Channel", "Gaussian", "MissingData", "Source", "available", "make_task"]
+__all__ = ["TASKS", "Channel", "Gaussian", "MissingDataError", "Source", "available", "make_task"]
 
 TASKS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from ..validate import one_of
 
 
-class MissingData(FileNotFoundError):
+class MissingDataError(FileNotFoundError):
     """A data file is not there; the message says how to get it."""
 
 
@@ -103,7 +103,7 @@ def available(name: str) -> bool:
 
 
 def locate(name: str) -> tuple[Path, ...]:
-    """The files of a data set, checked; MissingData or ValueError say what to do."""
+    """The files of a data set, checked; MissingDataError or ValueError say what to do."""
     return tuple(_checked(file, name) for file in DATA[one_of("data set", name, DATA)])
 
 
@@ -111,7 +111,7 @@ def _checked(file: DataFile, name: str) -> Path:
     path = data_folder() / file.path
     if not path.is_file():
         get = file.how or f"run `python -m mi_lib data fetch {name}`"
-        raise MissingData(
+        raise MissingDataError(
             f"{file.path} is not in {data_folder()}; {get}, or set MI_DATA to the folder that "
             "holds it"
         )
@@ -143,7 +143,7 @@ def fetch(name: str) -> list[Path]:
         if target.is_file():
             continue
         if not file.url:
-            raise MissingData(f"{file.path} has no address to fetch from; {file.how}")
+            raise MissingDataError(f"{file.path} has no address to fetch from; {file.how}")
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(f"{target.name}.{os.getpid()}.part")
         try:
