@@ -34,13 +34,14 @@ def sweep(args: argparse.Namespace) -> int:
     from fnmatch import fnmatch
 
     from . import sweep as engine
-    from .experiments import staircase
-    from .experiments.staircase_grid import pieces
+    from .experiments import experiment
     from .training import pick_device
+
+    module = experiment(args.name)
 
     chosen = [
         piece
-        for piece in pieces(args.name, args.profile)
+        for piece in module.pieces(args.name, args.profile)
         if not args.only or any(fnmatch(piece.key, pattern) for pattern in args.only)
     ]
     if not chosen:
@@ -49,14 +50,8 @@ def sweep(args: argparse.Namespace) -> int:
     print(f"results go to {results / args.name}")
     with engine.local_workers(args.workers) as pool:
         try:
-            failed = engine.sweep(
-                chosen,
-                staircase.run,
-                results,
-                staircase.MODULES,
-                pool,
-                str(pick_device(args.device)),
-            )
+            device = str(pick_device(args.device))
+            failed = engine.sweep(chosen, module.run, results, module.MODULES, pool, device)
         except KeyboardInterrupt:
             return 130
     return 1 if failed else 0
@@ -92,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command.add_argument("--only", nargs="+", metavar="ID", help="check these claims only")
     command.set_defaults(run=claims)
     command = commands.add_parser("sweep", help="run an experiment, piece by piece; resumable")
-    command.add_argument("name", help="gaussian, mnist, text, tables or ablations")
+    command.add_argument("name", help="an experiment: gaussian, mnist, text, ...")
     command.add_argument("--profile", default="ci", help="ci, laptop or paper (default ci)")
     command.add_argument("--device", default="auto", help="auto, cuda, mps or cpu")
     command.add_argument("--workers", type=int, default=2, help="processes (default 2)")

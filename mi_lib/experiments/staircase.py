@@ -17,7 +17,9 @@ import pandas as pd
 from ..data import make_task
 from ..evaluation import COLUMNS as EVALUATED
 from ..training import Run, Settings
-from .staircase_grid import SHOWN
+from .staircase_grid import SHOWN, pieces
+
+__all__ = ["MODULES", "make_run", "pieces", "records", "run"]
 
 # Whose code decides the numbers of a piece.
 MODULES = tuple(
