@@ -74,6 +74,7 @@ def _gaussian(
 
 
 def _ablation(name: str, trainings: tuple[str, ...], seeds: int = 3, **changes: Any) -> Table:
+    changes = {"steps": 1000, "block": 50, **changes}
     return _gaussian(f"laptop-{name}", seeds, trainings=trainings, **changes)
 
 

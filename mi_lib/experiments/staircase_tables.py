@@ -176,3 +176,32 @@ def reasons(table: Stored, estimators: tuple[str, ...]) -> pd.DataFrame:
                 row[f"{column} sd"] = values[column].std(ddof=1) if len(values) > 1 else math.nan
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def best(experiment: str, *names: str) -> Stored:
+    """The first of the named tables that is complete, else the first that has any piece, else the
+    first."""
+    found = [stored(experiment, name) for name in names]
+    ranked = [t for t in found if t.complete] + [t for t in found if t.there] + found
+    return ranked[0]
+
+
+def infonce_gaps(experiment: str, table: Stored) -> pd.DataFrame:
+    """By level: InfoNCE's target, its mean over seeds on fresh batches, and the gap."""
+    name = table.pieces[0].key.rsplit("-seed", 1)[0]
+    values = select(plateaus(table, "held-out"), "InfoNCE").groupby("truth")["value"].mean()
+    frame = targets(experiment, name)
+    frame["InfoNCE"] = frame["truth"].map(values)
+    frame["gap"] = frame["target"] - frame["InfoNCE"]
+    return frame.drop(columns="error")
+
+
+def option_errors(table: Stored, option: str, record: str = "train") -> pd.DataFrame:
+    """Errors of the anchor's plug-in for trainings like ``anchor:nu=0.1``: columns the option,
+    truth and error."""
+    frame = plateaus(table, record)
+    frame = frame[frame["evaluation"] == "plug-in"]
+    values = frame["training"].str.extract(rf"{option}=([\d.e+-]+)")[0].astype(float)
+    return pd.DataFrame(
+        {option: values, "truth": frame["truth"], "error": frame["value"] - frame["truth"]}
+    ).sort_values([option, "truth"])
