@@ -242,7 +242,7 @@ GROUPS = [
             ("divergence + math.log(k) - integrand", "divergence + math.log(k) + integrand"),
             ("np.exp(-t[:, 0]) - (decay @ r)", "np.exp(-t[:, 0]) - decay.sum(1)"),
             ("(q[inside] * r[inside]) @ np.log", "q[inside] @ np.log"),
-            ("-infonce(true_scores(generator))", "infonce(true_scores(generator))"),
+            ("-infonce(true_scores(generator)).f", "infonce(true_scores(generator)).f"),
             ("values.mean() / nats_per(unit)", "values.mean()"),
         ],
     ),
