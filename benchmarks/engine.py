@@ -4,15 +4,19 @@
 
 1. A stack of seeds against a plain loop over seeds, with default and with fused Adam, separable
    critic of the paper's size; and the share of a step that products and Adam alone would take.
-2. Batches from one table in memory against a loader that makes one sample at a time.
+2. Batches from one table in memory against loaders that make one sample at a time.
 3. The split first layer of the joint critic against the tiled one, on inputs of the text task.
 """
 
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
 import torch
+import torch.nn.functional as F  # noqa: N812
 from torch import nn
 
 from mi_lib import objectives
@@ -113,34 +117,47 @@ def floor(batch: int, steps: int) -> Callable[[], None]:
     return work
 
 
-def one_sample_at_a_time(source: Source, rows: torch.Tensor, batch: int, slots: int):
-    """A loader as data sets usually write it: a sample, then the next, then stack."""
-    chooser = torch.Generator().manual_seed(0)
+def text_samples(folder: Path, slots: int, batch: int) -> Callable[[], torch.Tensor]:
+    """A loader as the benchmark's: each review is a file of its own, read when it is shown."""
+    chooser = np.random.default_rng(0)
 
     def sample() -> torch.Tensor:
-        labels = torch.randint(2, (slots,), generator=chooser).tolist()
-        half = len(rows) // 2
-        picks = [int(torch.randint(half, (1,), generator=chooser)) + half * c for c in labels]
-        shown = torch.stack([rows[i].float() for i in picks])[None, None]
-        return source.assemble(shown, torch.zeros(1, 1))[0, 0]
+        names = [f"{c}-{chooser.integers(500)}.npy" for c in chooser.integers(2, size=slots)]
+        return torch.cat([torch.from_numpy(np.load(folder / name)) for name in names])
 
-    return lambda: (
-        torch.stack([sample() for _ in range(batch)]),
-        torch.stack([sample() for _ in range(batch)]),
-    )
+    return lambda: [torch.stack([sample() for _ in range(batch)]) for _ in "xy"]
+
+
+def image_samples(digits: torch.Tensor, batch: int) -> Callable[[], torch.Tensor]:
+    """A loader as the benchmark's: digits are copied to a canvas one by one, then it is resized."""
+    chooser = np.random.default_rng(0)
+
+    def sample() -> torch.Tensor:
+        canvas = torch.empty(1, 1, 56, 140)
+        for row in range(2):
+            for column in range(5):
+                digit = digits[chooser.integers(len(digits))].float().view(28, 28) / 255
+                canvas[0, 0, row * 28 : row * 28 + 28, column * 28 : column * 28 + 28] = digit
+        resized = F.interpolate(canvas, (64, 64), mode="bicubic", antialias=True)
+        return resized.clamp(0, 1).flatten()
+
+    return lambda: [torch.stack([sample() for _ in range(batch)]) for _ in "xy"]
 
 
 def loaders() -> None:
-    """Text-like rows (768 numbers) and image-like rows (28 x 28), ten slots, batch 64."""
-    for name, width, kind in (("text", 768, torch.float16), ("images", 784, torch.uint8)):
-        rows = (torch.rand(4000, width) * 255).to(kind)
-        labels = torch.arange(4000) >= 2000
-        source = Source(rows, labels) if name == "text" else Source(rows, labels, Grid(28))
-        task, stream = Channel(source), [torch.Generator().manual_seed(0)]
-        slow, fast = medians(
-            one_sample_at_a_time(source, rows, 64, 10), lambda t=task, s=stream: t.draw(4.0, 64, s)
-        )
-        print(f"batches of {name:7}              {slow / fast:7.1f} x one sample at a time")
+    """Batches of 64 pairs with ten slots: 768 numbers a review, 28 x 28 pixels a digit."""
+    stream, labels = [torch.Generator().manual_seed(0)], torch.arange(1000) >= 500
+    with tempfile.TemporaryDirectory() as name:
+        rows = np.random.default_rng(0).normal(size=(1000, 768)).astype(np.float32)
+        for n, row in enumerate(rows):
+            np.save(Path(name) / f"{n // 500}-{n % 500}.npy", row)
+        task = Channel(Source(torch.from_numpy(rows), labels))
+        slow, fast = medians(text_samples(Path(name), 10, 64), lambda: task.draw(4.0, 64, stream))
+    print(f"batches of text                 {slow / fast:7.1f} x a file a review")
+    digits = (torch.rand(1000, 784) * 255).to(torch.uint8)
+    pictures = Channel(Source(digits, labels, Grid(28)))
+    slow, fast = medians(image_samples(digits, 64), lambda: pictures.draw(4.0, 64, stream))
+    print(f"batches of images               {slow / fast:7.1f} x a canvas a picture")
 
 
 def joint_layer() -> None:
