@@ -16,7 +16,7 @@ from jaxtyping import Float
 from scipy.stats import t as student
 
 from .provenance import code_hash
-from .sweep import Piece, missing, read
+from .sweep import COLUMNS, Piece, missing, read
 
 
 def results_folder() -> Path:
@@ -53,13 +53,13 @@ class Stored:
     @cached_property
     def records(self) -> pd.DataFrame:
         """All records: record, training, evaluation, seed (-1 where a row pools the seeds of its
-        piece), piece, and values as an array."""
+        piece), piece, and values as an array; empty where nothing is stored."""
         frames = []
         for piece in self.there:
             frame = read(piece.path(self.folder))[1]
             frames.append(frame.assign(piece=piece.key))
         if not frames:
-            raise ValueError("no piece of this table is stored; run its sweep first")
+            return pd.DataFrame(columns=[*COLUMNS, "piece"])
         whole = pd.concat(frames, ignore_index=True)
         whole["seed"] = pd.to_numeric(whole["seed"], errors="coerce").fillna(-1).astype(int)
         whole["values"] = [
