@@ -70,8 +70,12 @@ class Stored:
     def short(self) -> str:
         """A few words: which table, and how much of it is there."""
         name = f"{self.pieces[0].experiment} {self.pieces[0].key.rsplit('-seed', 1)[0]}"
-        word = "complete" if self.complete else "PARTIAL"
-        return f"{name}: {len(self.there)} of {len(self.pieces)} pieces, {word}"
+        return f"{name}: {len(self.there)} of {len(self.pieces)} pieces, {self.word}"
+
+    @property
+    def word(self) -> str:
+        """complete, PARTIAL or not run."""
+        return "complete" if self.complete else "PARTIAL" if self.there else "not run"
 
     def status(self) -> str:
         """One line for a page: how much is there, of which profile, seeds, device, code."""
@@ -79,7 +83,7 @@ class Stored:
             return f"not run: 0 of {len(self.pieces)} pieces are stored"
         seeds = sorted({s for piece in self.there for s in piece.config["seeds"]})
         first = self.about[0]
-        words = ["complete" if self.complete else "PARTIAL"]
+        words = [self.word]
         words.append(f"{len(self.there)} of {len(self.pieces)} pieces, {len(seeds)} seed(s)")
         words.append(f"device {_all(a['device'] for a in self.about)}")
         words.append(f"torch {_all(a['versions']['torch'] for a in self.about)}")
