@@ -182,7 +182,8 @@ def reduce(expression: sp.Expr) -> sp.Expr:
     Logarithms and powers with symbolic exponents are split over products and sums (every base here
     is positive), named by new symbols from the inside out, and what is left, a rational function
     of those names, is cancelled. So are the values of `arbitrary` functions, one name a point.
-    Once the names are put back, powers of one base may have met: then all of it once more.
+    A base such as a + b in (a + b)^alpha may cancel only when the names are put back: so, where
+    powers were named, all of it once more.
 
     >>> x, alpha = sp.symbols("x alpha", positive=True)
     >>> reduce(x ** (alpha - 1) * x / x**alpha)

@@ -20,6 +20,8 @@ CHAPTERS = (
     "fisher",
     "anchor_batch",
     "anchor_scale",
+    "scale_variance",
+    "scale_misfit",
     "large_k",
     "generalised_dv",
     "variants",
@@ -34,6 +36,7 @@ CHAPTERS = (
     "density_simplex",
     "density_cases",
     "zoo",
+    "zoo_asymmetric",
     "zoo_objectives",
 )
 for _chapter in CHAPTERS:
