@@ -207,6 +207,8 @@ def divergence(share: Callable = lambda k, nu: k / (k + nu)) -> list[Part]:
         for (a, b), k in zip(same, (2, 4, 8), strict=True)
         for nu in WEIGHTS
     ]
+    _, coins = same[0]
+    above = anchor_divergence(*coins, 2, 1.0) - finite.k_way_jsd(*coins, 2, "nats")
     rng = np.random.default_rng(9)
 
     def slack(r: np.ndarray, p1: np.ndarray, p0: np.ndarray, k: int, nu: float) -> float:
@@ -238,4 +240,12 @@ def divergence(share: Callable = lambda k, nu: k / (k + nu)) -> list[Part]:
             "pairs of equal K-way JSD: difference in I(z; x)", "strict", gap, 1e-3, "correction"
         ),
         extreme("their K-way JSDs are equal", "equal", jsd, role="support"),
+        Part(
+            "mirrored coins, K = 2, nu = 1: above the K-way JSD",
+            "strict",
+            above,
+            1e-3,
+            1,
+            role="support",
+        ),
     ]
