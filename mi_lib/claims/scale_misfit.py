@@ -88,7 +88,7 @@ def path(under: int = -1) -> list[Part]:
     """C is a mean of r*/r with weights that favour small r, the more so the smaller nu is."""
     rng = np.random.default_rng(26)
     weights = np.geomspace(1e-3, 1e4, 12)
-    sign, fall, end, fair = [], [], [], []
+    sign, fall, end, fair, means, rises = [], [], [], [], [], []
     for i in range(40):
         over = bool(i % 2)
         side, k = (1 if over else under), (1, 2, 4, 8)[i % 4]
@@ -97,6 +97,12 @@ def path(under: int = -1) -> list[Part]:
         widest = abs(np.log(at_zero / at_infinity))  # the gap plug-in - DV as nu -> 0
         gap = np.log([fitted_scale(r, q1, q0, k, nu) / at_infinity for nu in weights]) / widest
         note = f"K={k}, {'over' if over else 'under'}-confident"
+        rest, _, chance = tuple_sums(r, q1, q0, k - 1)
+        scale = fitted_scale(r, q1, q0, k, weights[i % 12])
+        mu = weights[i % 12] / scale
+        f, further = ((1 / (u + r[:, None] + rest)) @ chance for u in (mu, 2 * mu))
+        means.append((np.log((q1 @ f) / (q0 @ (r * f)) / scale), note))  # E_q0[r* f]/E_q0[r f]
+        rises.append((np.diff(further / f).min() / np.ptp(further / f), note))
         sign.append((side * gap[:-4].min() if side > 0 else -gap[:-4].max(), note))
         fall.append((-(side * np.diff(gap)).max(), note))
         end.append((np.log(fitted_scale(r, q1, q0, k, 1e9) / at_infinity), note))
@@ -120,6 +126,8 @@ def path(under: int = -1) -> list[Part]:
         (-np.log(fitted_scale(r, q1, q0, 2, 1.0) / at_infinity), "nu=1"),
     ]
     return [
+        extreme("C = mean of r*/r with weights r f(nu/C + r)", "equal", means),
+        extreme("f(2 mu + r)/f(mu + r) rises with r, share of its range", "bound", rises),
         extreme("gap plug-in - DV over its limit at nu = 0, nu to 23", "strict", sign, 1e-4),
         extreme("the gap shrinks from each nu to the next", "bound", fall, 1e-10),
         extreme("an optimiser finds no r = (r*)^1.5 with plug-in < DV", "bound", found),
