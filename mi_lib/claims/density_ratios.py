@@ -146,6 +146,13 @@ def recovered(member: Member, pair: Pair, k: int, nu: float) -> np.ndarray:
     return np.exp(best.x)
 
 
+@cache
+def _landing(member: Member) -> np.ndarray:
+    """Where descent ends on two letters, K = 2 and nu = 1/2, as a share of the true ratio."""
+    q1, q0 = np.array([0.2, 0.8]), np.array([0.6, 0.4])
+    return recovered(member, (q1, q0), 2, 0.5) * q0 / q1
+
+
 @claim(
     "thm-6-equality",
     item="Theorem 6, equality case",
@@ -167,9 +174,7 @@ def equality(multiple: float = 1.0) -> list[Part]:
             near = target * np.array([1.05, 1.0, 1.0])
             missed.append((1e4 * gap(member, near, (q1, q0), k, nu), note))
         above += [(gap(member, r, pair, 2, 0.5), member.name) for pair, r in cases(3, 2)]
-        p1, p0 = np.array([0.2, 0.8]), np.array([0.6, 0.4])
-        r = recovered(member, (p1, p0), 2, 0.5)
-        found.append((float(np.abs(np.log(r / (multiple * p1 / p0))).max()), member.name))
+        found.append((float(np.abs(np.log(_landing(member) / multiple)).max()), member.name))
     d1, d2, b = sp.symbols("d1 d2 b", positive=True)
     law = (b, 1 - b)
     square = sum(
