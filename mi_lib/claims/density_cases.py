@@ -89,7 +89,7 @@ def f_divergence(factor: sp.Expr = HALF) -> list[Part]:
             role="correction",
         ),
         identity(
-            "a weight c on lambda_0 moves the optimum to r*/c, five functions f",
+            "a weight c on lambda_0: the optimum is r*/c, five f",
             *weighted,
             role="support",
         ),
