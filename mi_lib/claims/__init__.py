@@ -15,6 +15,7 @@ CHAPTERS = (
     "true_ratio",
     "log_n_limit",
     "infonce_ceiling",
+    "ceiling_proofs",
     "sharp_ceiling",
     "anchor",
     "fisher",
