@@ -219,7 +219,7 @@ GROUPS = [
         "mi_lib.symbolic",
         "tests/test_symbolic.py tests/test_scoring.py",
         "(bregman or regret or g_vanishes or properising or perspective or came_from or at_a_point"
-        " or brings or of_5_classes) and not 64",
+        " or brings or put_back or of_5_classes) and not 64",
         [
             (
                 "return tuple(common - d for d in gradient)",
@@ -231,6 +231,7 @@ GROUPS = [
             ("tuple(loss + d - shift", "tuple(loss + d + shift"),
             ("total * phi([1 / total", "phi([1 / total"),
             ("return -sum(sp.log(e) for e in eta)", "return sum(sp.log(e) for e in eta)"),
+            ("return _reduced(once)[0] if powers", "return once if powers"),
         ],
     ),
     Group(
