@@ -37,7 +37,7 @@ def start_gradients(run: Pretraining) -> pd.DataFrame:
     for name, objective in OBJECTIVES.items():
         gradients = torch.autograd.grad(objective(x, y), weights, retain_graph=True)
         factors = [
-            float(trust(w, g, peak, settings.eta, settings.decay))
+            float(trust(w.detach(), g, peak, settings.eta, settings.decay))
             for w, g in zip(weights, gradients, strict=True)
         ]
         cosines = objective.model(x, y).detach() * objective.temperature
