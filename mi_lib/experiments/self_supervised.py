@@ -55,7 +55,7 @@ def make_run(config: Mapping[str, Any], device: torch.device | str = "cpu") -> P
     """The pretraining of a configuration, before its first step."""
     lists = {k: tuple(v) if isinstance(v, list) else v for k, v in config["settings"].items()}
     return Pretraining(
-        config.get("objectives", ["infonce"]), config["seed"], Settings(**lists), device
+        config.get("objectives", ["infonce"]), config["seeds"][0], Settings(**lists), device
     )
 
 
@@ -91,7 +91,7 @@ def _pixels(config: Mapping[str, Any], device: str, _: Path | None) -> Iterator[
 def _start(config: Mapping[str, Any], device: str, _: Path | None) -> Iterator[Record]:
     """The untrained network: its probe, its geometry, and every objective's first gradient."""
     pretraining = make_run(config, device)
-    encoder, seed = pretraining.members[0].encoder, config["seed"]
+    encoder, seed = pretraining.members[0].encoder, config["seeds"][0]
     for name, row in start_gradients(pretraining).iterrows():
         for column, value in row.items():
             yield "start", str(name), str(column), seed, _joined([value], ".6g")
@@ -111,7 +111,7 @@ def _pretrain(config: Mapping[str, Any], device: str, checkpoint: Path | None) -
             pretraining.save(checkpoint)
             saved = time.monotonic()
     if rank == 0:
-        yield from _trained(pretraining, config["seed"])
+        yield from _trained(pretraining, config["seeds"][0])
 
 
 def _trained(pretraining: Pretraining, seed: int) -> Iterator[Record]:

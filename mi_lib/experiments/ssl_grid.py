@@ -66,17 +66,19 @@ def pieces(experiment: str, profile: str) -> list[Piece]:
 
 def _pieces(experiment: str, profile: str) -> Iterator[Piece]:
     settings = asdict(SETTINGS[profile])
-    yield Piece(experiment, f"{profile}-pixels", {"kind": "pixels", "settings": settings})
+    yield Piece(
+        experiment, f"{profile}-pixels", {"kind": "pixels", "settings": settings, "seeds": []}
+    )
     groups = (sum(TOGETHER, ()),) if profile == "ci" else TOGETHER
     for seed in range(SEEDS[profile]):
-        start = {"kind": "start", "settings": settings, "seed": seed}
+        start = {"kind": "start", "settings": settings, "seeds": [seed]}
         yield Piece(experiment, f"{profile}-start-seed{seed:02}", start)
         for objectives in groups:
             config = {
                 "kind": "pretrain",
                 "settings": settings,
                 "objectives": list(objectives),
-                "seed": seed,
+                "seeds": [seed],
             }
             name = "all" if profile == "ci" else "-".join(objectives)
             yield Piece(experiment, f"{profile}-{name}-seed{seed:02}", config)

@@ -47,7 +47,7 @@ class Settings:
     eta: float = 0.02
     smallest: float = 0.08  # share of a picture that a crop keeps, at least
     points: int = 20  # of the learning curves
-    bfloat16: bool = False  # mixed precision, on CUDA
+    bfloat16: bool = False  # mixed precision: convolutions in bfloat16, losses never
 
     def __post_init__(self):
         for name in ("width", "output", "epochs", "points"):
@@ -163,8 +163,8 @@ class Pretraining:
         return member.loss(gather(x), gather(y), labels)
 
     def _precision(self):
-        if self.settings.bfloat16 and self.device.type == "cuda":
-            return torch.autocast("cuda", torch.bfloat16)
+        if self.settings.bfloat16:
+            return torch.autocast(self.device.type, torch.bfloat16)
         return nullcontext()
 
     def _set_rate(self, optimiser: Lars) -> None:
