@@ -18,7 +18,7 @@ from mi_lib.sweep import read
 
 TINY = Settings(
     data="digits",
-    width=4,
+    width=8,
     blocks=(1, 1),
     hidden=16,
     output=8,
@@ -200,6 +200,8 @@ def test_a_batch_must_fit():
         Pretraining(["js"], 0, replace(TINY, batch=2000))
     with pytest.raises(ValueError, match="batch=1 is too small"):
         replace(TINY, batch=1)
+    with pytest.raises(ValueError, match="not a multiple of 8"):
+        replace(TINY, width=4)
 
 
 @pytest.mark.slow

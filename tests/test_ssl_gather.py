@@ -10,7 +10,7 @@ from mi_lib.experiments.ssl_training import Pretraining, Settings
 NAMES = (*OBJECTIVES, SUPERVISED)
 SMALL = Settings(
     data="digits",
-    width=4,
+    width=8,
     blocks=(1, 1),
     hidden=8,
     output=6,

@@ -92,7 +92,7 @@ def test_grey_saturation_and_hue():
     torch.testing.assert_close(view(pictures(), changed(grey=0.1)), luma, rtol=1e-4, atol=1e-4)
     pale = view(pictures(), changed(saturation=0.0))
     torch.testing.assert_close(pale, 0.2 * values + 0.8 * luma, rtol=1e-4, atol=1e-4)
-    soft = (0.4 + 0.2 * pictures().float() / 255 * 255).clamp(0, 255) / 255  # nothing clamps
+    soft = 0.4 + 0.2 * values  # so that nothing is clamped
     turned = recolour(soft, changed(hue=1.0)[:, 5:])
     brightness = torch.tensor(LUMA)
     for before, after in zip(soft, turned, strict=True):

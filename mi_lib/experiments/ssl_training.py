@@ -53,6 +53,11 @@ class Settings:
         for name in ("width", "output", "epochs", "points"):
             whole_number(getattr(self, name), name, 1)
         whole_number(self.batch, "batch", 2)
+        if self.width % 8:
+            raise ValueError(
+                f"width={self.width} is not a multiple of 8; pass one: on a CPU, convolutions with "
+                "channels last over fewer than 8 channels write beyond their memory (torch 2.13)"
+            )
 
 
 class Member:
