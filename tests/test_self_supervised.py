@@ -69,6 +69,7 @@ def test_seeds_and_steps_change_the_batch():
     first = run.batch()[0]
     assert torch.equal(run.batch()[0], first)
     assert not torch.equal(other.batch()[0], first)
+    assert not torch.equal(other.batch()[1], run.batch()[1])
     run.advance()
     assert not torch.equal(run.batch()[0], first)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor
@@ -261,6 +262,9 @@ class Pretraining:
 
 
 def _chance(seed: int, stream: int, number: int) -> torch.Generator:
-    """The generator of one epoch's order (stream 0), one step's views (1) or the test's (2)."""
-    generator = torch.Generator("cpu")
-    return generator.manual_seed((seed * 3 + stream) * 2**32 + number)
+    """The generator of one epoch's order (stream 0), one step's views (1) or the test's (2).
+
+    torch's generator looks at the lowest 32 bits of a seed only, so the three are hashed to these.
+    """
+    state = np.random.SeedSequence((seed, stream, number)).generate_state(1)
+    return torch.Generator("cpu").manual_seed(int(state[0]))
