@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from sklearn.linear_model import LogisticRegression
 
-from mi_lib.experiments import ssl_losses
+from mi_lib.experiments import ssl_losses, ssl_symmetry
 from mi_lib.experiments.ssl_augment import CHANCES, LUMA, crop, recolour, view
 from mi_lib.experiments.ssl_losses import OBJECTIVES, alignment, get, linear_cka, uniformity
 from mi_lib.experiments.ssl_networks import Encoder, ResNet, make_encoder
@@ -306,3 +306,34 @@ def test_constant_features_do_no_harm():
     x = torch.ones(4, 2)
     assert torch.equal(standardise(x, x + 1)[1], torch.zeros(4, 2))
     assert math.isfinite(quick_probe(x, torch.arange(4) % 2, x, torch.arange(4) % 2, 2))
+
+
+# The free scale
+
+
+def test_only_the_one_sided_loss_leaves_a_function_free():
+    law = ssl_symmetry.symmetric_law(4, 0)
+    assert torch.equal(law, law.mT)
+    free = draw(4)
+    found = ssl_symmetry.excess(law, free)
+    assert found["one-sided"] == pytest.approx(0, abs=1e-12)
+    assert found["both ways"] > 0.01
+    constant = ssl_symmetry.excess(law, torch.ones(4, dtype=torch.float64))
+    assert constant["both ways"] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("contrast", ["x", "y"])
+def test_the_exact_loss_is_the_mean_of_the_batch_loss(contrast):
+    """Against a loop over all draws of two pairs, with the loss of the first as own."""
+    law, critic = ssl_symmetry.symmetric_law(3, 1), draw(3, 3, seed=2)
+    total = 0.0
+    for x1 in range(3):
+        for y in range(3):
+            for other in range(3):
+                own = critic[x1, y]
+                rival = critic[other, y] if contrast == "x" else critic[x1, other]
+                weight = law[x1, y] * law.sum(1)[other]
+                total += weight * -torch.log(own.exp() / ((own.exp() + rival.exp()) / 2))
+    assert ssl_symmetry.exact_infonce(critic, law, contrast) == pytest.approx(float(total))
+    better = ssl_symmetry.log_ratio(law)
+    assert ssl_symmetry.exact_infonce(better, law, contrast) < float(total)
