@@ -121,6 +121,7 @@ def test_a_piece_stores_what_the_chapter_needs(tmp_path):
     assert value(frame, "probe", "infonce", "top-5") >= value(frame, "probe", "infonce", "top-1")
     assert value(frame, "scale", "infonce", "sd log C") > 0
     assert value(frame, "geometry", "anchor", "uniformity") < 0
+    assert 0 < value(frame, "moved", "infonce", "") < 3
     lengths = {
         (row.record, row.evaluation): len(row.values.split())
         for row in frame.itertuples()
@@ -166,6 +167,19 @@ def test_a_cuda_run_starts_like_a_cpu_run():
         run.advance()
         losses.append([member.first_losses[0] for member in run.members])
     np.testing.assert_allclose(*losses, rtol=1e-3)
+
+
+def test_fitting_norms_leaves_the_weights():
+    run = Pretraining(["infonce"], 0, TINY)
+    encoder = run.members[0].encoder
+    before = self_supervised.untrained(run).members[0].encoder
+    self_supervised.fit_norms(run)
+    assert self_supervised.moved(encoder, before) == 0
+    assert not torch.equal(encoder.body.norm.running_mean, before.body.norm.running_mean)
+    with torch.no_grad():
+        for weight in encoder.body.parameters():
+            weight *= 1.5
+    assert self_supervised.moved(encoder, before) == pytest.approx(0.5, rel=1e-4)
 
 
 def test_the_first_gradient_of_the_spherical_score_is_tiny():

@@ -3,8 +3,9 @@ r"""Self-supervised learning: contrastive pretraining, then a linear probe.
 `pieces` lists what a profile runs, `run` does one piece. A pretraining stores, for every objective:
 top-1 and top-5 accuracy of the probe; the learning curves; alignment and uniformity of held-out
 views; the scale of the learnt ratio, that is the mean and spread over y of :math:`\log C(y)`, the
-log of the mean of r over strangers; CKA with the untrained network and between objectives trained
-side by side; and the first ten losses. On several CUDA devices a piece uses all of them.
+log of the mean of r over strangers; how far the weights moved; CKA with the untrained network and
+between objectives trained side by side; and the first ten losses. On several CUDA devices a piece
+uses all of them.
 """
 
 import time
@@ -22,6 +23,7 @@ from ..training import pick_device
 from .ssl_gather import on_ranks, rank_and_ranks
 from .ssl_grid import pieces
 from .ssl_losses import SUPERVISED, alignment, get, linear_cka, uniformity
+from .ssl_networks import Encoder
 from .ssl_probe import probe
 from .ssl_start import start_gradients
 from .ssl_training import Member, Pretraining, Settings
@@ -95,8 +97,21 @@ def _start(config: Mapping[str, Any], device: str, _: Path | None) -> Iterator[R
     for name, row in start_gradients(pretraining).iterrows():
         for column, value in row.items():
             yield "start", str(name), str(column), seed, _joined([value], ".6g")
-    yield from _geometry("untrained", pretraining.members[0], pretraining, seed)
-    yield from _probed("untrained", seed, pretraining.probe_sets(encoder))
+    for name in ("untrained", "untrained-normed"):
+        if name == "untrained-normed":
+            fit_norms(pretraining)
+        yield from _geometry(name, encoder, pretraining, seed)
+        yield from _probed(name, seed, pretraining.probe_sets(encoder))
+
+
+@torch.no_grad()
+def fit_norms(pretraining: Pretraining) -> None:
+    """Show the encoder an epoch of views so that its batch norms know the pictures; the weights
+    stay as they are."""
+    encoder = pretraining.members[0].encoder.train()
+    for _ in range(pretraining.steps_an_epoch):
+        encoder(pretraining.batch()[0])
+        pretraining.step += 1
 
 
 def _pretrain(config: Mapping[str, Any], device: str, checkpoint: Path | None) -> Iterator[Record]:
@@ -116,31 +131,37 @@ def _pretrain(config: Mapping[str, Any], device: str, checkpoint: Path | None) -
 
 def _trained(pretraining: Pretraining, seed: int) -> Iterator[Record]:
     """What is stored of finished members, row by row."""
-    test = {"untrained": make_untrained(pretraining)}
+    start = untrained(pretraining)
+    test = {"untrained": start.features(start.members[0].encoder, start.pictures.test)}
     for member in pretraining.members:
         name, sets = member.objective, pretraining.probe_sets(member.encoder)
         yield from _probed(name, seed, sets)
         if name != SUPERVISED:
-            yield from _geometry(name, member, pretraining, seed)
+            yield from _geometry(name, member.encoder, pretraining, seed)
             yield from _scale(member, pretraining, seed)
         yield "curve", name, "loss", seed, _joined(member.losses)
         yield "curve", name, "top-1", seed, _joined(member.accuracies, ".2f")
         yield "loss", name, "", seed, _joined(member.first_losses, ".8g")
+        distance = moved(member.encoder, start.members[0].encoder)
+        yield "moved", name, "", seed, _joined([distance])
         for other, features in test.items():
             yield "cka", name, other, seed, _joined([linear_cka(sets[2], features)])
         test[name] = sets[2]
 
 
-def make_untrained(pretraining: Pretraining) -> torch.Tensor:
-    """Test features of the network as it was before the first step."""
-    fresh = Pretraining(
-        [pretraining.members[0].objective],
-        pretraining.seed,
-        pretraining.settings,
-        pretraining.device,
-        pretraining.dtype,
-    )
-    return fresh.features(fresh.members[0].encoder, fresh.pictures.test)
+def untrained(pretraining: Pretraining) -> Pretraining:
+    """The same before the first step, with the first objective only."""
+    first = [pretraining.members[0].objective]
+    settings, device, dtype = pretraining.settings, pretraining.device, pretraining.dtype
+    return Pretraining(first, pretraining.seed, settings, device, dtype)
+
+
+@torch.no_grad()
+def moved(encoder: Encoder, start: Encoder) -> float:
+    """How far the body's weight matrices went, as a share of their length at the start."""
+    pairs = zip(encoder.body.parameters(), start.body.parameters(), strict=True)
+    squares = [((w - v).square().sum(), v.square().sum()) for w, v in pairs if w.ndim > 1]
+    return float((sum(far for far, _ in squares) / sum(long for _, long in squares)).sqrt())
 
 
 def _probed(name: str, seed: Any, sets: tuple) -> Iterator[Record]:
@@ -148,8 +169,8 @@ def _probed(name: str, seed: Any, sets: tuple) -> Iterator[Record]:
         yield "probe", name, evaluation, seed, _joined([value], ".3f")
 
 
-def _geometry(name: str, member: Member, pretraining: Pretraining, seed: int) -> Iterator[Record]:
-    x, y = pretraining.embedded_pairs(member.encoder, HELD_OUT)
+def _geometry(name: str, encoder: Encoder, pretraining: Pretraining, seed: int) -> Iterator[Record]:
+    x, y = pretraining.embedded_pairs(encoder, HELD_OUT)
     yield "geometry", name, "alignment", seed, _joined([alignment(x, y)])
     yield "geometry", name, "uniformity", seed, _joined([uniformity(x)])
 

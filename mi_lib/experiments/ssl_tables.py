@@ -26,6 +26,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
     {
         "pixels": "raw pixels",
         "untrained": "untrained network",
+        "untrained-normed": "untrained, norms fitted",
         **{name: objective.title for name, objective in OBJECTIVES.items()},
         SUPERVISED: "supervised reference",
     }
@@ -156,6 +157,12 @@ def geometry(table: Stored) -> pd.DataFrame:
     """Alignment and uniformity on held-out views, means over seeds."""
     columns = {kind: numbers(table, "geometry", kind) for kind in ("alignment", "uniformity")}
     return _means(columns, [name for name in TITLES if name in columns["alignment"]])
+
+
+def movement(table: Stored) -> pd.DataFrame:
+    """How far the encoder's weights went from their start, relative, means over seeds."""
+    column = numbers(table, "moved", "")
+    return _means({"moved": column}, [name for name in TITLES if name in column])
 
 
 def similarity(table: Stored) -> pd.DataFrame:
