@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mi_lib.claims import registry, self_supervised  # noqa: F401
 from mi_lib.experiments import ssl_tables
 from mi_lib.experiments.self_supervised import MODULES, pieces
 from mi_lib.experiments.ssl_tables import difference, judged, numbers, summary
@@ -24,12 +25,21 @@ TOP_1 = {
 }
 
 
+COMPLETE = {
+    **TOP_1,
+    "untrained": [10.0, 10.1, 10.2],
+    "js": [15.0, 15.5, 16.2],
+    "chi-square": [19.0, 20.9, 23.0],
+    "supervised": [40.0, 41.0, 45.0],
+}
+
+
 def rows_of(name, seed, value):
     yield "probe", name, "top-1", seed, f"{value}"
     yield "probe", name, "top-5", seed, f"{value + 30}"
     yield "cka", name, "untrained", seed, "0.25"
-    if name == "infonce":
-        yield "scale", name, "mean log C", seed, "2.0"
+    if name in ("infonce", "anchor"):
+        yield "scale", name, "mean log C", seed, f"{2.0 + 0.1 * seed if name == 'infonce' else -1}"
         yield "scale", name, "sd log C", seed, f"{0.1 * (seed + 1)}"
         yield "scale", name, "sd log r", seed, "2.0"
         yield "scale", name, "plug-in", seed, "4.0"
@@ -38,6 +48,10 @@ def rows_of(name, seed, value):
 
 @pytest.fixture
 def table(tmp_path):
+    return store(tmp_path, TOP_1)
+
+
+def store(folder, accuracies):
     todo = tuple(pieces("self-supervised", "laptop"))
     for piece in todo:
         if piece.config["kind"] == "pixels":
@@ -48,13 +62,13 @@ def table(tmp_path):
             rows = [
                 row
                 for name in names
-                if seed < len(TOP_1.get(name, []))
-                for row in rows_of(name, seed, TOP_1[name][seed])
+                if seed < len(accuracies.get(name, []))
+                for row in rows_of(name, seed, accuracies[name][seed])
             ]
         if rows:
             about = provenance(piece, CODE, 1.0)
-            write(piece.path(tmp_path), about, pd.DataFrame(rows, columns=list(COLUMNS)))
-    return Stored(todo, tmp_path, MODULES)
+            write(piece.path(folder), about, pd.DataFrame(rows, columns=list(COLUMNS)))
+    return Stored(todo, folder, MODULES)
 
 
 def test_numbers_are_found_by_name_and_seed(table):
@@ -133,3 +147,30 @@ def test_the_published_numbers_do_not_blame_k():
     published = {name: top[0] for name, top in ssl_tables.PUBLISHED.items()}
     same_k = published["chi-square"] - published["js"]
     assert same_k > 9 * (published["infonce"] - published["chi-square"])
+
+
+EXPECTED = {
+    "ssl-strongest": ("partly", "refuted"),
+    "ssl-anchor": ("reproduced", "refuted"),
+    "ssl-constant": ("reproduced", "refuted"),
+    "ssl-ratio": ("reproduced", "partly"),
+    "ssl-js": ("reproduced", "refuted"),
+    "ssl-collapse": ("reproduced", "refuted"),
+    "ssl-dynamics": ("reproduced", "refuted"),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_verdicts_follow_from_a_complete_table(name, tmp_path, monkeypatch):
+    """On an invented table: chi-square is not separated from InfoNCE, the anchor neither."""
+    whole = store(tmp_path, COMPLETE)
+    assert whole.complete
+    monkeypatch.setattr(ssl_tables, "stored", lambda profile: whole)
+    claim = registry.get(name)
+    assert (claim.run().verdict, claim.run_twin().verdict) == EXPECTED[name]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_partial_table_gives_no_verdict(name, table, monkeypatch):
+    monkeypatch.setattr(ssl_tables, "stored", lambda profile: table)
+    assert registry.get(name).run().verdict == "not run"

@@ -1,4 +1,4 @@
-r"""The contrastive objectives of the paper's Section 5.3, with its temperatures.
+r"""The contrastive objectives of the paper's Section 4.3, with its temperatures.
 
 With unit embeddings z_i, z'_j of two views the model of the pair is the cosine over a temperature:
 the PMI factorisation sets :math:`c_{ij} = z_i\cdot z'_j/\tau` (a log ratio), the PD factorisation

@@ -1,5 +1,5 @@
 r"""Tables of the self-supervised runs: accuracies, paired differences, and a number for each
-sentence of the paper's Section 5.3 that can be judged."""
+sentence of the paper's Section 4.3 that can be judged."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -142,6 +142,14 @@ def scale_spread(table: Stored, name: str = "infonce") -> Interval:
     one_of("objective", name, [n for n, o in OBJECTIVES.items() if not o.pd])
     spread, whole = (numbers(table, "scale", kind)[name] for kind in ("sd log C", "sd log r"))
     return interval([spread[seed] / whole[seed] for seed in sorted(spread)])
+
+
+def scale_gap(table: Stored) -> Interval:
+    """'The anchor recovers the ratio': how much further from 0 the mean of log C(y) is for
+    InfoNCE, nats."""
+    means = numbers(table, "scale", "mean log C")
+    far = {name: {s: abs(v) for s, v in means[name].items()} for name in ("infonce", "anchor")}
+    return paired(far["infonce"], far["anchor"])
 
 
 def scales(table: Stored) -> pd.DataFrame:
