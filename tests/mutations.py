@@ -254,7 +254,7 @@ GROUPS = [
             ('loss(scores, contrast="y")) / 2', 'loss(scores, contrast="x")) / 2'),
             ("return len(ratio) * both_ways", "return both_ways"),
             ("others = negatives(model.mT)", "others = negatives(model)"),
-            ("part.double() - part.double().mean(0)", "part.double()"),
+            ("(part - part.mean(0) for part", "(part for part"),
             ("negatives(-2 * (2 - 2 * cosines))", "-2 * (2 - 2 * cosines)"),
         ],
     ),

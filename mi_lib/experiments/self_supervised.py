@@ -36,6 +36,7 @@ MODULES = tuple(
     for name in (
         "scoring",
         "objectives",
+        "streams",
         "data.cifar",
         "experiments.ssl_augment",
         "experiments.ssl_gather",
@@ -179,7 +180,7 @@ def _scale(member: Member, pretraining: Pretraining, seed: int) -> Iterator[Reco
     r"""Mean and deviation over y of log C(y); for a log ratio also the deviation of c over
     strangers, and the mean over pairs (the plug-in estimate, nats)."""
     objective = get(member.objective)
-    model = objective.model(*pretraining.embedded_pairs(member.encoder, HELD_OUT)).double()
+    model = objective.model(*pretraining.embedded_pairs(member.encoder, HELD_OUT)).cpu().double()
     logs = objective.log_means(model)
     values = {"mean log C": logs.mean(), "sd log C": logs.std()}
     if not objective.pd:

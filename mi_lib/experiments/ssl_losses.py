@@ -103,7 +103,7 @@ def linear_cka(x: Float[Tensor, "n d"], y: Float[Tensor, "n e"]) -> float:
     r"""Linear CKA of two sets of features of the same pictures,
     :math:`\|Y^\top X\|_F^2 / (\|X^\top X\|_F\,\|Y^\top Y\|_F)` after centring: 1 where one is a
     rotation and scaling of the other."""
-    x, y = (part.double() - part.double().mean(0) for part in (x, y))
+    x, y = (part - part.mean(0) for part in (x.cpu().double(), y.cpu().double()))
     norm = torch.linalg.matrix_norm
     return float(norm(y.mT @ x) ** 2 / (norm(x.mT @ x) * norm(y.mT @ y)))
 

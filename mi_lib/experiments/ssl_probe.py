@@ -48,7 +48,7 @@ def accuracies(
     """Top-1 and top-5 accuracy in percent."""
     scores = features @ weights[:-1] + weights[-1]
     best = scores.topk(min(5, scores.shape[1]), -1).indices == labels[:, None]
-    return 100 * float(best[:, 0].double().mean()), 100 * float(best.any(-1).double().mean())
+    return 100 * float(best[:, 0].float().mean()), 100 * float(best.any(-1).float().mean())
 
 
 def probe(
@@ -68,8 +68,11 @@ def probe(
 def quick_probe(
     train: Features, train_labels: Labels, test: Features, test_labels: Labels, classes: int
 ) -> float:
-    """Top-1 accuracy of least squares to the classes with a ridge of 1e-2: for learning curves."""
-    train, test = standardise(train.double(), test.double())
+    """Top-1 accuracy of least squares to the classes with a ridge of 1e-2: for learning curves.
+
+    On the CPU, since not every device has double precision."""
+    train, test = standardise(train.cpu().double(), test.cpu().double())
+    train_labels, test_labels = train_labels.cpu(), test_labels.cpu()
     target = F.one_hot(train_labels, classes).double()
     eye = torch.eye(train.shape[1], device=train.device, dtype=train.dtype)
     gram = train.mT @ train / len(train) + 1e-2 * eye

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from ..data.cifar import Pictures, pictures
+from ..streams import stream
 from ..training import keep_large_buffers
 from ..validate import whole_number
 from .ssl_augment import CHANCES, view
@@ -81,7 +81,7 @@ class Member:
         self.optimiser = Lars(
             self.encoder.parameters(), rate, decay=settings.decay, eta=settings.eta
         )
-        self.sum = torch.zeros((), device=device, dtype=torch.float64)
+        self.sum = torch.zeros((), device=device, dtype=dtype)
 
 
 class Pretraining:
@@ -130,10 +130,12 @@ class Pretraining:
     def batch(self) -> tuple[Float[Tensor, "2b 3 h w"], Tensor]:
         """This rank's part of the next batch: views and labels."""
         epoch, place = divmod(self.step, self.steps_an_epoch)
-        order = torch.randperm(len(self.pictures.train), generator=_chance(self.seed, 0, epoch))
+        order = torch.randperm(
+            len(self.pictures.train), generator=stream("ssl-order", self.seed, epoch)
+        )
         size = self.settings.batch
         chosen = order[place * size : (place + 1) * size]
-        chance = torch.rand(size, 2 * CHANCES, generator=_chance(self.seed, 1, self.step))
+        chance = torch.rand(size, 2 * CHANCES, generator=stream("ssl-views", self.seed, self.step))
         rank, ranks = rank_and_ranks()
         if size % ranks:
             raise ValueError(f"batch={size} cannot be shared equally by {ranks} processes")
@@ -153,7 +155,7 @@ class Pretraining:
             average_gradients(member.encoder.parameters())
             self._set_rate(member.optimiser)
             member.optimiser.step()
-            member.sum += loss.detach().double()
+            member.sum += loss.detach()
             if len(member.first_losses) < FIRST_LOSSES:
                 member.first_losses.append(float(loss.detach()))
         self.step += 1
@@ -220,7 +222,7 @@ class Pretraining:
         """Embeddings of two views of each of the first ``count`` test pictures."""
         encoder.eval()
         images = self.pictures.test[:count]
-        chance = torch.rand(len(images), 2 * CHANCES, generator=_chance(self.seed, 2, 0))
+        chance = torch.rand(len(images), 2 * CHANCES, generator=stream("ssl-held-out", self.seed))
         pairs = []
         for some, draws in zip(images.split(BLOCK), chance.split(BLOCK), strict=True):
             with self._precision():
@@ -259,12 +261,3 @@ class Pretraining:
             member.optimiser.load_state_dict(saved["optimiser"])
             member.sum, member.first_losses = saved["sum"], saved["first_losses"]
             member.losses, member.accuracies = saved["losses"], saved["accuracies"]
-
-
-def _chance(seed: int, stream: int, number: int) -> torch.Generator:
-    """The generator of one epoch's order (stream 0), one step's views (1) or the test's (2).
-
-    torch's generator looks at the lowest 32 bits of a seed only, so the three are hashed to these.
-    """
-    state = np.random.SeedSequence((seed, stream, number)).generate_state(1)
-    return torch.Generator("cpu").manual_seed(int(state[0]))
