@@ -25,7 +25,8 @@ def standardise(train: Features, test: Features) -> tuple[Features, Features]:
 
 
 def fit(features: Features, labels: Labels, classes: int, ridge: float) -> Float[Tensor, "d1 c"]:
-    """Weights, the last row the offsets, of the least mean log loss + ridge / 2 * |weights|^2."""
+    r"""Weights, the last row the offsets, that minimise the mean log loss plus
+    :math:`\tfrac12\,\mathrm{ridge}\,\|w\|^2`, without the offsets."""
     with_one = torch.cat([features, torch.ones_like(features[:, :1])], 1)
     weights = with_one.new_zeros(with_one.shape[1], classes, requires_grad=True)
     search = torch.optim.LBFGS([weights], max_iter=ITERATIONS, line_search_fn="strong_wolfe")
