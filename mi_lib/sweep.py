@@ -183,9 +183,10 @@ def sweep(
             say(f"[{count}/{len(todo)}] {piece.key}: {note}, about {left / 60:.0f} min left")
     except KeyboardInterrupt:
         say("Stopped. Finished pieces are kept; the same command goes on from here.")
+        workers = list(getattr(pool, "_processes", None) or {})  # shutdown forgets them
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in list(getattr(pool, "_processes", None) or {}):
-            os.kill(process, signal.SIGTERM)
+        for worker in workers:
+            os.kill(worker, signal.SIGTERM)
         raise
     if executor is None:
         pool.shutdown()

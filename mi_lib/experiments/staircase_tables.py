@@ -209,3 +209,18 @@ def option_errors(table: Stored, option: str, record: str = "train") -> pd.DataF
     return pd.DataFrame(
         {option: values, "truth": frame["truth"], "error": frame["value"] - frame["truth"]}
     ).sort_values([option, "truth"])
+
+
+def ablations() -> pd.DataFrame:
+    """A row an ablation of the Gaussian task: how much is stored, and the RMSE of three."""
+    rows = []
+    for grid in GRID["ablations"]["laptop"]:
+        table = stored("ablations", grid.name)
+        row = {"ablation": grid.name.removeprefix("laptop-")}
+        row["pieces"] = f"{len(table.there)} of {len(table.pieces)}"
+        frame = plateaus(table) if table.there else pd.DataFrame(columns=["training", "evaluation"])
+        for name in ("InfoNCE", "InfoNCE-anchor", "anchor, nu = K"):
+            if not select(frame, name).empty:
+                row[name] = float(np.mean(list(rmse_by_seed(frame, name).values())))
+        rows.append(row)
+    return pd.DataFrame(rows).set_index("ablation").dropna(axis=1, how="all")
