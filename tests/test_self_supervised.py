@@ -127,8 +127,12 @@ def test_a_piece_stores_what_the_chapter_needs(tmp_path):
         if row.record in ("curve", "loss")
     }
     assert lengths == {("curve", "loss"): 2, ("curve", "top-1"): 2, ("loss", ""): 10}
-    twice = self_supervised.run(config, "cpu")
-    pd.testing.assert_frame_equal(frame, twice)
+    half = self_supervised.make_run(config)
+    for _ in range(5):
+        half.advance()
+    half.save(tmp_path / "half.pt")
+    resumed = self_supervised.run(config, "cpu", tmp_path / "half.pt")
+    pd.testing.assert_frame_equal(frame, resumed)
 
 
 def test_two_processes_give_the_piece_of_one():
