@@ -235,6 +235,52 @@ GROUPS = [
         ],
     ),
     Group(
+        "mi_lib.experiments.ssl_augment",
+        "tests/test_ssl_parts.py",
+        "view or crop or brightness or grey or jitter",
+        [
+            ("(1 - wide) * (2 * chance[:, 2] - 1)", "(1 - wide) * chance[:, 2]"),
+            ("chance[:, 4] < 0.5, -wide, wide", "chance[:, 4] < 0.5, wide, wide"),
+            ("torch.exp(math.log(4 / 3) * (chance[:, 1] - 0.5))", "torch.ones_like(area)"),
+            ("chance[:, 0] < 0.8", "chance[:, 0] < 1"),
+            ("zero, c, -s, zero, s, c", "zero, c, s, zero, s, c"),
+            ("offset = bright * (1 - contrast) * mean", "offset = (1 - bright) * mean"),
+        ],
+    ),
+    Group(
+        "mi_lib.experiments.ssl_losses",
+        "tests/test_ssl_parts.py",
+        "either or settings or written_out or both_ways or log_means or cka or times_b",
+        [
+            ('loss(scores, contrast="y")) / 2', 'loss(scores, contrast="x")) / 2'),
+            ("return len(ratio) * both_ways", "return both_ways"),
+            ("others = negatives(model.mT)", "others = negatives(model)"),
+            ("(part - part.mean(0) for part", "(part for part"),
+            ("negatives(-2 * (2 - 2 * cosines))", "-2 * (2 - 2 * cosines)"),
+        ],
+    ),
+    Group(
+        "mi_lib.experiments.ssl_optim",
+        "tests/test_ssl_parts.py",
+        "lars or small_gradients or schedule",
+        [
+            (".clamp(max=1)", ""),
+            ("rate * (g + decay * w)", "g + decay * w"),
+            ("if p.ndim > 1 and rate > 0", "if rate > 0"),
+            ("(step - warm_up) / (steps - warm_up)", "step / steps"),
+        ],
+    ),
+    Group(
+        "mi_lib.experiments.ssl_probe",
+        "tests/test_ssl_parts.py",
+        "probe or fit or accuracies or constant",
+        [
+            ("ridge / 2 * weights[:-1]", "ridge * weights[:-1]"),
+            ("min(5, scores.shape[1])", "1"),
+            ("deviation > 1e-8", "deviation > -1"),
+        ],
+    ),
+    Group(
         "mi_lib.ratio_law",
         "tests/test_ratio_law.py",
         "attain or nats or refused or sampling",

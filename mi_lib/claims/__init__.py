@@ -42,6 +42,7 @@ CHAPTERS = (
     "staircase",
     "staircase_reasons",
     "decodable",
+    "self_supervised",
 )
 for _chapter in CHAPTERS:
     import_module(f".{_chapter}", __name__)

@@ -19,6 +19,7 @@ SWEEPS: Mapping[str, str] = MappingProxyType(
         "tables": "staircase",
         "ablations": "staircase",
         "decodable": "decodable",
+        "self-supervised": "self_supervised",
     }
 )
 

@@ -6,6 +6,7 @@ from .density_ratios import landing_scale, scale_valley
 from .infonce_ceiling import ceiling_against_k, certified, sandwich
 from .large_k import between_dv_and_nwj, convergence, scale_cost
 from .scoring_rules import bayes_tangents, gradients_on_simplex
+from .self_supervised import alpha_curves, learning_curves, probe_accuracies
 from .staircase import ablation, batch, staircases, two_readings
 from .style import set_style
 from .variants import alpha_excess, alpha_map, learnt_contrast, multilabel_values
@@ -14,6 +15,7 @@ from .zoo import rule_weights, wrong_rows
 
 __all__ = [
     "ablation",
+    "alpha_curves",
     "alpha_excess",
     "alpha_map",
     "batch",
@@ -26,9 +28,11 @@ __all__ = [
     "free_scales",
     "gradients_on_simplex",
     "landing_scale",
+    "learning_curves",
     "learnt_contrast",
     "loss_landscapes",
     "multilabel_values",
+    "probe_accuracies",
     "readings_at_truth",
     "readings_of_scaled",
     "rule_weights",
