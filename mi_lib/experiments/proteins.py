@@ -1,0 +1,140 @@
+r"""Does the PMI of two proteins say whether they interact? (The paper's second experiment.)
+
+`pieces` lists what a profile runs, `run` does one piece: some trials of one task under one
+protocol. Stored for every trial, method and set of candidates: AUROC, average precision and the
+numbers of positives and negatives; the ROC curve, the precision-recall curve and histograms of the
+PMI on fixed grids; and for the critics the step and loss they stopped at, how free they left the
+scale C(y), and the first ten losses, by which a piece can be replayed.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from ..data.proteins import Interactions, interactions
+from ..validate import nats_per
+from .latent_mi import LatentMI, latent_settings
+from .protein_baselines import LinearCCA, Popularity
+from .protein_grid import pieces
+from .protein_protocols import Candidates, Split, split
+from .protein_training import Settings, Training, log_scale, score
+from .ranking import auroc, average_precision, precision_at, roc_at
+
+__all__ = ["EDGES", "FALSE_POSITIVE_RATES", "MODULES", "RECALLS", "pieces", "records", "run"]
+
+# Whose code decides the numbers of a piece.
+MODULES = tuple(
+    f"mi_lib.{name}"
+    for name in (
+        "scoring",
+        "objectives",
+        "estimators",
+        "critics",
+        "data.proteins",
+        "experiments.ranking",
+        "experiments.latent_mi",
+        "experiments.protein_protocols",
+        "experiments.protein_baselines",
+        "experiments.protein_training",
+    )
+)
+FALSE_POSITIVE_RATES = np.linspace(0, 1, 41)
+RECALLS = np.linspace(0, 1, 41)
+EDGES = np.arange(-12.0, 13.0)  # bits; the outermost bins hold everything beyond
+CURVES = ("published", "all", "roles")  # candidates whose curves are stored
+
+Row = tuple[str, str, str, Any, str]
+
+
+def run(
+    config: Mapping[str, Any], device: str = "auto", checkpoint: Path | None = None
+) -> pd.DataFrame:
+    """Run the trials of a piece; return the records. Pieces are short, so there is no checkpoint."""
+    data = interactions(config["task"], config["embedding"])
+    given = dict(config["settings"]) | {"objectives": tuple(config["settings"]["objectives"])}
+    settings, rows = Settings(**given), []
+    for trial in config["trials"]:
+        rows += records(data, config["protocol"], trial, settings, config["latent"], device)
+    return pd.DataFrame(rows, columns=["record", "training", "evaluation", "seed", "values"])
+
+
+def records(
+    data: Interactions,
+    protocol: str,
+    trial: int,
+    settings: Settings,
+    latent: Mapping | None,
+    device: str = "cpu",
+) -> Iterator[Row]:
+    """Everything that is stored of one trial, row by row."""
+    part = split(data, protocol, trial, settings.held_out)
+    training = Training(part, settings, trial, device)
+    members = training.run()
+    bits = nats_per("bits")
+    everyone = torch.cat([c.y for c in part.candidates.values()])
+    for place, member in enumerate(members):
+        first = [losses[place] for losses in training.first_losses]
+        yield "loss", member.objective, "", trial, joined(first, ".8g")
+        stopped = (member.step, member.stopped, member.loss)
+        yield "stop", member.objective, "", trial, joined(stopped, ".6g")
+        if member.critic is not None:
+            scale = log_scale(member.critic, part, everyone) / bits
+            yield "scale", member.objective, "", trial, joined((scale.mean(), scale.std()))
+    methods = {m.objective: m.critic for m in members if m.critic is not None}
+    others = {"popularity": Popularity(part), "cca": LinearCCA(part)}
+    lmi = None if latent is None else LatentMI(part, latent_settings(latent), trial)
+    for name, candidates in part.candidates.items():
+        tables = {k: score(critic, candidates.x, candidates.y).numpy() for k, critic in methods.items()}
+        if "infonce" in methods:
+            free = log_scale(methods["infonce"], part, candidates.y).numpy()
+            tables["infonce, normalised"] = tables["infonce"] - free
+        tables |= {k: model(candidates.x, candidates.y) for k, model in others.items()}
+        if "anchor" in tables:
+            tables["anchor + popularity"] = tables["anchor"] + tables["popularity"]
+        if lmi is not None:
+            tables["lmi"] = lmi.scores(candidates)
+        tables |= truth(data, candidates)
+        for method, table in tables.items():
+            yield from judged(method, name, trial, table / bits, candidates)
+
+
+def truth(data: Interactions, candidates: Candidates) -> dict[str, np.ndarray]:
+    """Where the law is known: the true PMI, alone and with the true popularity; nats."""
+    if data.pmi is None or data.popularity is None:
+        return {}
+    pmi = data.pmi[np.ix_(candidates.left, candidates.right)]
+    of_x, of_y = data.popularity[0, candidates.left], data.popularity[1, candidates.right]
+    popular = np.maximum(of_x[:, None] + of_y[None, :], -1e6)
+    pmi = np.maximum(pmi, -1e6)  # outside the roles: below everything, but still a number
+    return {"true PMI": pmi, "true PMI + popularity": pmi + popular}
+
+
+def judged(
+    method: str, name: str, trial: int, table: np.ndarray, candidates: Candidates
+) -> Iterator[Row]:
+    """Metrics, curves and histograms of one score table, in bits."""
+    scores, labels = table[candidates.counted], candidates.known[candidates.counted]
+    metrics = auroc(scores, labels), average_precision(scores, labels)
+    numbers = f"{labels.sum()} {(~labels).sum()}"
+    yield "metrics", method, name, trial, f"{joined(metrics)} {numbers}"
+    if name not in CURVES:
+        return
+    yield "roc", method, name, trial, per_mille(roc_at(scores, labels, FALSE_POSITIVE_RATES))
+    yield "precision", method, name, trial, per_mille(precision_at(scores, labels, RECALLS))
+    inside = np.clip(scores, EDGES[0], np.nextafter(EDGES[-1], 0))
+    for record, chosen in (("histogram-known", labels), ("histogram-other", ~labels)):
+        yield record, method, name, trial, joined(np.histogram(inside[chosen], EDGES)[0], "d")
+
+
+def per_mille(values: np.ndarray) -> str:
+    """Rates as whole thousandths, to keep the files small."""
+    return joined(np.rint(1000 * values).astype(int), "d")
+
+
+def joined(values: Any, form: str = ".4f") -> str:
+    """Numbers as one field of a CSV file."""
+    return " ".join(f"{value:{form}}" for value in values)
