@@ -58,6 +58,7 @@ class Table:
 
 
 CUBIC = {"dim": 10, "transform": "cubic"}
+FEW = {"slots": 4}  # enough for the three levels of the smallest profile
 JOINT = {"critic": "joint", "large": 128, "large_repeats": 64}
 NUS = tuple(f"anchor:nu={nu:g}" for nu in (1e-3, 1e-2, 0.1, 1, 10, 100, 1000))
 KS = tuple(f"anchor:k={k}" for k in (1, 2, 4, 8, 16, 32, 63))
@@ -76,14 +77,14 @@ def _ablation(name: str, trainings: tuple[str, ...], seeds: int = 3, **changes: 
     return _gaussian(f"laptop-{name}", seeds, trainings=trainings, **changes)
 
 
-def _small(name: str, task: str, options: Mapping = MappingProxyType({})) -> Table:
+def _small(name: str, task: str, options: Mapping, hidden: int = 64) -> Table:
     settings = Settings(
         trainings=THREE,
         levels=(1.0, 2.0, 3.0),
         steps=200,
         batch=32,
         rate=1e-3,
-        critic_settings={"hidden": 128},
+        critic_settings={"hidden": hidden},
         block=50,
         every=5,
         held_out=1024,
@@ -96,7 +97,7 @@ def _small(name: str, task: str, options: Mapping = MappingProxyType({})) -> Tab
 GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
     {
         "gaussian": {
-            "ci": (_small("gaussian", "gaussian", CUBIC),),
+            "ci": (_small("gaussian", "gaussian", CUBIC, 128),),
             "laptop": (_gaussian("laptop-b64", 5, steps=1000, block=50),),
             "paper": (
                 _gaussian("paper-b64", 20),
@@ -118,20 +119,23 @@ GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
             ),
         },
         "mnist": {
-            "ci": (_small("mnist", "mnist"),),
+            "ci": (_small("mnist", "mnist", FEW),),
             "laptop": (
                 Table("laptop", "mnist", Settings(PAPER, steps=500, block=50), 1, {}, 1, 2),
             ),
             "paper": (Table("paper", "mnist", Settings(PAPER + FIELD), 3, {}, 1, 1),),
         },
         "text": {
-            "ci": (_small("text", "text"),),
+            "ci": (_small("text", "text", FEW),),
             "laptop": (Table("laptop", "text", Settings(PAPER, steps=500, block=50), 1, {}, 1, 2),),
             "paper": (Table("paper", "text", Settings(PAPER + FIELD), 3, {}, 1, 1),),
         },
         # What the chapters run live where the real data is absent.
         "tables": {
-            "ci": (_small("digits", "digits"), _small("breast-cancer", "breast-cancer")),
+            "ci": (
+                _small("digits", "digits", FEW),
+                _small("breast-cancer", "breast-cancer", FEW),
+            ),
         },
         "ablations": {
             "laptop": (
