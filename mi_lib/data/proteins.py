@@ -3,18 +3,16 @@ r"""Protein interactions: embeddings of proteins, and the ordered pairs that are
 A pair is drawn uniformly from the list, so p(x, y) is uniform over the known pairs and p(x), p(y)
 follow how often a protein occurs on the left (kinase, ligand) and on the right (target, receptor).
 The pairs come from OmniPath, the embeddings from a protein language model: UniRep (in protein.npz),
-or ProtT5 (the paper's), read from the file that UniProt publishes. Where neither is there,
-`simulated` draws a bipartite set whose pointwise mutual information is known.
+or ProtT5 (the paper's), read from the file that UniProt publishes.
 """
 
-import math
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from ..validate import one_of, whole_number
+from ..validate import one_of
 from .registry import MissingDataError, data_folder, locate
 
 TASKS = {"kinase-target": "kt_pairs", "ligand-receptor": "lr_pairs"}
@@ -51,11 +49,8 @@ class Interactions:
 
 @cache
 def interactions(task: str, embedding: str = "unirep256") -> Interactions:
-    """The pairs of a task with an embedding: unirep64, unirep256, unirep1900 or prott5; or the
-    simulated set, which has its own embedding."""
-    one_of("task", task, [*TASKS, "simulated"])
-    if task == "simulated":
-        return simulated()
+    """The pairs of a task with an embedding: unirep64, unirep256, unirep1900 or prott5."""
+    one_of("task", task, TASKS)
     one_of("embedding", embedding, [*UNIREP, "prott5"])
     with np.load(locate("proteins")[0], allow_pickle=False) as archive:
         ids, pairs = archive["ids"], archive[TASKS[task]].astype(np.int64)
@@ -106,46 +101,3 @@ def prott5(
     rows = np.zeros((len(ids), len(found[0])), np.float32)
     rows[there] = found
     return rows, there
-
-
-def simulated(
-    side: int = 240,
-    families: int = 6,
-    dim: int = 16,
-    pairs: int = 2000,
-    fidelity: float = 0.8,
-    seed: int = 0,
-) -> Interactions:
-    r"""A bipartite set with known PMI: proteins of family f on the left seek family f on the right.
-
-    .. math:: p(x, y) = w_x\,w'_y\,M_{f(x) f(y)}, \qquad M_{fg} = F\cdot(\text{fidelity if } f = g
-              \text{ else } (1 - \text{fidelity})/(F - 1))
-
-    The popularities w sum to 1/F in every family, so w and w' are the margins and log M is the PMI.
-    A row of the embedding shows the family, the log popularity and the side, with noise. Pairs are
-    drawn independently, so popular ones occur twice.
-    """
-    whole_number(side // families, "side // families", 2)
-    chance = np.random.default_rng(seed)
-    family = np.tile(np.arange(families), (2, side // families + 1))[:, :side]
-    popularity = chance.normal(0.0, 1.0, (2, side))
-    weight = np.exp(popularity)
-    for f in range(families):
-        for s in range(2):
-            weight[s, family[s] == f] /= families * weight[s, family[s] == f].sum()
-    same = family[0][:, None] == family[1][None, :]
-    matrix = families * np.where(same, fidelity, (1 - fidelity) / (families - 1))
-    joint = (weight[0][:, None] * weight[1][None, :] * matrix).ravel()
-    drawn = chance.choice(joint.size, pairs, p=joint / joint.sum())
-    left, right = np.unravel_index(drawn, (side, side))
-    centres = chance.normal(0.0, 1.0, (2, families, dim))
-    rows = np.concatenate([centres[s, family[s]] for s in range(2)])
-    rows[:, 0] += popularity.ravel()
-    rows[:, 1] += np.repeat([-2.0, 2.0], side)
-    rows += chance.normal(0.0, 0.7, rows.shape)
-    pmi = np.full((2 * side, 2 * side), -np.inf)
-    pmi[:side, side:] = np.log(matrix)
-    log_weight = np.full((2, 2 * side), -np.inf)
-    log_weight[0, :side], log_weight[1, side:] = np.log(weight) + math.log(2 * side)
-    rows, listed = rows.astype(np.float32), np.stack([left, right + side], 1)
-    return Interactions("simulated", f"simulated{dim}", rows, listed, pmi, log_weight)

@@ -1,8 +1,8 @@
 r"""LMI: compress both sides by autoencoders, then count neighbours in the latent space (KSG).
 
 The method is that of Gowri et al. (2024), the small implementation ours. Two encoders of eight
-latent numbers each are trained to reconstruct their own side and, crosswise, the other. The PMI of a
-query (x, y) then follows from the distances in the latent space of N reference pairs: with
+latent numbers each are trained to reconstruct their own side and, crosswise, the other. The PMI of
+a query (x, y) then follows from the distances in the latent space of N reference pairs: with
 :math:`\varepsilon` the (max-norm) distance to the k-th nearest reference pair and n_x, n_y the
 numbers of references nearer than that on either side (Kraskov et al. 2004, pointwise),
 

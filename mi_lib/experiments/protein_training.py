@@ -186,9 +186,7 @@ def score(
     return critic(wide[0][None], wide[1][None])[0, 0, : len(x), : len(y)].double().cpu()
 
 
-def log_scale(
-    critic: Separable, split: Split, y: Float[Tensor, "b d"]
-) -> Float[Tensor, " b"]:
+def log_scale(critic: Separable, split: Split, y: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
     r""":math:`\log\mathbb{E}_{p(x)}[e^{c(x,y)}]` over the left proteins of the training pairs.
 
     It is 0 for a critic that is the log ratio. InfoNCE leaves it free: it is the C(y) of the paper,

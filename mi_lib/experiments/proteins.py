@@ -16,6 +16,7 @@ import pandas as pd
 import torch
 
 from ..data.proteins import Interactions, interactions
+from ..data.simulated_proteins import simulated
 from ..validate import nats_per
 from .latent_mi import LatentMI, latent_settings
 from .protein_baselines import LinearCCA, Popularity
@@ -24,7 +25,16 @@ from .protein_protocols import Candidates, Split, split
 from .protein_training import Settings, Training, log_scale, score
 from .ranking import auroc, average_precision, precision_at, roc_at
 
-__all__ = ["EDGES", "FALSE_POSITIVE_RATES", "MODULES", "RECALLS", "pieces", "records", "run"]
+__all__ = [
+    "EDGES",
+    "FALSE_POSITIVE_RATES",
+    "MODULES",
+    "RECALLS",
+    "load",
+    "pieces",
+    "records",
+    "run",
+]
 
 # Whose code decides the numbers of a piece.
 MODULES = tuple(
@@ -35,6 +45,7 @@ MODULES = tuple(
         "estimators",
         "critics",
         "data.proteins",
+        "data.simulated_proteins",
         "experiments.ranking",
         "experiments.latent_mi",
         "experiments.protein_protocols",
@@ -42,9 +53,10 @@ MODULES = tuple(
         "experiments.protein_training",
     )
 )
-FALSE_POSITIVE_RATES = np.linspace(0, 1, 41)
-RECALLS = np.linspace(0, 1, 41)
+FALSE_POSITIVE_RATES = np.linspace(0, 1, 26)
+RECALLS = np.linspace(0, 1, 26)
 EDGES = np.arange(-12.0, 13.0)  # bits; the outermost bins hold everything beyond
+DRAWN = ("roc", "precision", "histogram-known", "histogram-other")
 CURVES = ("published", "all", "roles")  # candidates whose curves are stored
 
 Row = tuple[str, str, str, Any, str]
@@ -53,13 +65,19 @@ Row = tuple[str, str, str, Any, str]
 def run(
     config: Mapping[str, Any], device: str = "auto", checkpoint: Path | None = None
 ) -> pd.DataFrame:
-    """Run the trials of a piece; return the records. Pieces are short, so there is no checkpoint."""
-    data = interactions(config["task"], config["embedding"])
+    """Run the trials of a piece and return its records; a piece is too short for a checkpoint."""
+    data = load(config["task"], config["embedding"])
     given = dict(config["settings"]) | {"objectives": tuple(config["settings"]["objectives"])}
     settings, rows = Settings(**given), []
-    for trial in config["trials"]:
-        rows += records(data, config["protocol"], trial, settings, config["latent"], device)
+    for trial in config["seeds"]:
+        found = records(data, config["protocol"], trial, settings, config["latent"], device)
+        rows += [row for row in found if config["curves"] or row[0] not in DRAWN]
     return pd.DataFrame(rows, columns=["record", "training", "evaluation", "seed", "values"])
+
+
+def load(task: str, embedding: str) -> Interactions:
+    """The interactions of a task; ``simulated`` has its own embedding and needs no file."""
+    return simulated() if task == "simulated" else interactions(task, embedding)
 
 
 def records(
@@ -87,19 +105,31 @@ def records(
     methods = {m.objective: m.critic for m in members if m.critic is not None}
     others = {"popularity": Popularity(part), "cca": LinearCCA(part)}
     lmi = None if latent is None else LatentMI(part, latent_settings(latent), trial)
+    scored, tables = None, {}
     for name, candidates in part.candidates.items():
-        tables = {k: score(critic, candidates.x, candidates.y).numpy() for k, critic in methods.items()}
-        if "infonce" in methods:
-            free = log_scale(methods["infonce"], part, candidates.y).numpy()
-            tables["infonce, normalised"] = tables["infonce"] - free
-        tables |= {k: model(candidates.x, candidates.y) for k, model in others.items()}
-        if "anchor" in tables:
-            tables["anchor + popularity"] = tables["anchor"] + tables["popularity"]
-        if lmi is not None:
-            tables["lmi"] = lmi.scores(candidates)
-        tables |= truth(data, candidates)
+        if candidates.x is not scored:  # sets that differ in what counts share their scores
+            scored = candidates.x
+            tables = score_tables(part, candidates, methods, others)
+            if lmi is not None:
+                tables["lmi"] = lmi.scores(candidates)
+            tables |= truth(data, candidates)
         for method, table in tables.items():
             yield from judged(method, name, trial, table / bits, candidates)
+
+
+def score_tables(
+    part: Split, candidates: Candidates, critics: Mapping[str, Any], others: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """The score of every left with every right protein by every method; nats."""
+    sides = candidates.x, candidates.y
+    tables = {name: score(critic, *sides).numpy() for name, critic in critics.items()}
+    tables |= {name: model(*sides) for name, model in others.items()}
+    if "infonce" in tables:
+        free = log_scale(critics["infonce"], part, candidates.y).numpy()
+        tables["infonce, normalised"] = tables["infonce"] - free
+    if "anchor" in tables:
+        tables["anchor + popularity"] = tables["anchor"] + tables["popularity"]
+    return tables
 
 
 def truth(data: Interactions, candidates: Candidates) -> dict[str, np.ndarray]:
