@@ -21,7 +21,7 @@ from ..validate import nats_per
 from .latent_mi import LatentMI, latent_settings
 from .protein_baselines import LinearCCA, Popularity
 from .protein_grid import pieces
-from .protein_protocols import Candidates, Split, split
+from .protein_protocols import Candidates, split
 from .protein_training import Settings, Training, log_scale, score
 from .ranking import auroc, average_precision, precision_at, roc_at
 
@@ -30,10 +30,10 @@ __all__ = [
     "FALSE_POSITIVE_RATES",
     "MODULES",
     "RECALLS",
-    "load",
+    "Trial",
     "pieces",
-    "records",
     "run",
+    "train",
 ]
 
 # Whose code decides the numbers of a piece.
@@ -66,13 +66,16 @@ def run(
     config: Mapping[str, Any], device: str = "auto", checkpoint: Path | None = None
 ) -> pd.DataFrame:
     """Run the trials of a piece and return its records; a piece is too short for a checkpoint."""
+    rows = [row for trial in config["seeds"] for row in train(config, trial, device).records()]
+    rows = [row for row in rows if config["curves"] or row[0] not in DRAWN]
+    return pd.DataFrame(rows, columns=["record", "training", "evaluation", "seed", "values"])
+
+
+def train(config: Mapping[str, Any], trial: int, device: str = "cpu") -> "Trial":
+    """One trial of a configuration, trained."""
     data = load(config["task"], config["embedding"])
     given = dict(config["settings"]) | {"objectives": tuple(config["settings"]["objectives"])}
-    settings, rows = Settings(**given), []
-    for trial in config["seeds"]:
-        found = records(data, config["protocol"], trial, settings, config["latent"], device)
-        rows += [row for row in found if config["curves"] or row[0] not in DRAWN]
-    return pd.DataFrame(rows, columns=["record", "training", "evaluation", "seed", "values"])
+    return Trial(data, config["protocol"], trial, Settings(**given), config["latent"], device)
 
 
 def load(task: str, embedding: str) -> Interactions:
@@ -80,56 +83,60 @@ def load(task: str, embedding: str) -> Interactions:
     return simulated() if task == "simulated" else interactions(task, embedding)
 
 
-def records(
-    data: Interactions,
-    protocol: str,
-    trial: int,
-    settings: Settings,
-    latent: Mapping | None,
-    device: str = "cpu",
-) -> Iterator[Row]:
-    """Everything that is stored of one trial, row by row."""
-    part = split(data, protocol, trial, settings.held_out)
-    training = Training(part, settings, trial, device)
-    members = training.run()
-    bits = nats_per("bits")
-    everyone = torch.cat([c.y for c in part.candidates.values()])
-    for place, member in enumerate(members):
-        first = [losses[place] for losses in training.first_losses]
-        yield "loss", member.objective, "", trial, joined(first, ".8g")
-        stopped = (member.step, member.stopped, member.loss)
-        yield "stop", member.objective, "", trial, joined(stopped, ".6g")
-        if member.critic is not None:
-            scale = log_scale(member.critic, part, everyone) / bits
-            yield "scale", member.objective, "", trial, joined((scale.mean(), scale.std()))
-    methods = {m.objective: m.critic for m in members if m.critic is not None}
-    others = {"popularity": Popularity(part), "cca": LinearCCA(part)}
-    lmi = None if latent is None else LatentMI(part, latent_settings(latent), trial)
-    scored, tables = None, {}
-    for name, candidates in part.candidates.items():
-        if candidates.x is not scored:  # sets that differ in what counts share their scores
-            scored = candidates.x
-            tables = score_tables(part, candidates, methods, others)
-            if lmi is not None:
-                tables["lmi"] = lmi.scores(candidates)
-            tables |= truth(data, candidates)
-        for method, table in tables.items():
-            yield from judged(method, name, trial, table / bits, candidates)
+class Trial:
+    """Everything trained for one trial, ready to score candidates."""
 
+    def __init__(
+        self,
+        data: Interactions,
+        protocol: str,
+        trial: int,
+        settings: Settings,
+        latent: Mapping | None,
+        device: str = "cpu",
+    ):
+        self.data, self.trial = data, trial
+        self.part = split(data, protocol, trial, settings.held_out)
+        training = Training(self.part, settings, trial, device)
+        self.members, self.first_losses = training.run(), training.first_losses
+        self.critics = {m.objective: m.critic for m in self.members if m.critic is not None}
+        self.baselines = {"popularity": Popularity(self.part), "cca": LinearCCA(self.part)}
+        given = None if latent is None else latent_settings(latent)
+        self.lmi = None if given is None else LatentMI(self.part, given, trial)
 
-def score_tables(
-    part: Split, candidates: Candidates, critics: Mapping[str, Any], others: Mapping[str, Any]
-) -> dict[str, np.ndarray]:
-    """The score of every left with every right protein by every method; nats."""
-    sides = candidates.x, candidates.y
-    tables = {name: score(critic, *sides).numpy() for name, critic in critics.items()}
-    tables |= {name: model(*sides) for name, model in others.items()}
-    if "infonce" in tables:
-        free = log_scale(critics["infonce"], part, candidates.y).numpy()
-        tables["infonce, normalised"] = tables["infonce"] - free
-    if "anchor" in tables:
-        tables["anchor + popularity"] = tables["anchor"] + tables["popularity"]
-    return tables
+    def tables(self, candidates: Candidates) -> dict[str, np.ndarray]:
+        """The score of every left with every right protein by every method; bits."""
+        sides = candidates.x, candidates.y
+        tables = {name: score(critic, *sides).numpy() for name, critic in self.critics.items()}
+        tables |= {name: model(*sides) for name, model in self.baselines.items()}
+        if "infonce" in tables:
+            free = log_scale(self.critics["infonce"], self.part, candidates.y).numpy()
+            tables["infonce, normalised"] = tables["infonce"] - free
+        if "anchor" in tables:
+            tables["anchor + popularity"] = tables["anchor"] + tables["popularity"]
+        if self.lmi is not None:
+            tables["lmi"] = self.lmi.scores(candidates)
+        tables |= truth(self.data, candidates)
+        return {name: table / nats_per("bits") for name, table in tables.items()}
+
+    def records(self) -> Iterator[Row]:
+        """Everything that is stored of the trial, row by row."""
+        everyone = torch.cat([c.y for c in self.part.candidates.values()])
+        for place, member in enumerate(self.members):
+            first = [losses[place] for losses in self.first_losses]
+            yield "loss", member.objective, "", self.trial, joined(first, ".8g")
+            stopped = (member.step, member.stopped, member.loss)
+            yield "stop", member.objective, "", self.trial, joined(stopped, ".6g")
+            if member.critic is not None:
+                scale = log_scale(member.critic, self.part, everyone) / nats_per("bits")
+                numbers = joined((scale.mean(), scale.std()))
+                yield "scale", member.objective, "", self.trial, numbers
+        scored, tables = None, {}
+        for name, candidates in self.part.candidates.items():
+            if candidates.x is not scored:  # sets that differ in what counts share their scores
+                scored, tables = candidates.x, self.tables(candidates)
+            for method, table in tables.items():
+                yield from judged(method, name, self.trial, table, candidates)
 
 
 def truth(data: Interactions, candidates: Candidates) -> dict[str, np.ndarray]:
