@@ -67,6 +67,12 @@ class Stored:
         ]
         return whole
 
+    def short(self) -> str:
+        """A few words: which table, and how much of it is there."""
+        name = f"{self.pieces[0].experiment} {self.pieces[0].key.rsplit('-seed', 1)[0]}"
+        word = "complete" if self.complete else "PARTIAL"
+        return f"{name}: {len(self.there)} of {len(self.pieces)} pieces, {word}"
+
     def status(self) -> str:
         """One line for a page: how much is there, of which profile, seeds, device, code."""
         if not self.there:

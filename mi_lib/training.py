@@ -57,6 +57,11 @@ class Settings:
             whole_number(getattr(self, name), name, 1)
         for name in ("batch", "large"):
             whole_number(getattr(self, name), name, 2)
+        if self.block % self.every or self.steps % self.block:
+            raise ValueError(
+                f"every={self.every}, block={self.block}, steps={self.steps}: each must divide the "
+                "next, so that blocks hold equally many estimates and levels whole blocks"
+            )
 
 
 def loss_of(training: str) -> Callable[[Tensor], Tensor]:
@@ -174,7 +179,7 @@ class Run:
         self.step += 1
         self.steps_of_critic += 1
         if self.step % self.settings.block == 0:
-            count = math.ceil(self.settings.block / self.settings.every)
+            count = self.settings.block // self.settings.every
             self.curves.append((self._sum / count).double().cpu().numpy())
             self._sum = None
         if self.step % self.settings.steps == 0:

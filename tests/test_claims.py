@@ -71,7 +71,8 @@ def test_every_verdict_is_the_recorded_one_and_no_evidence_is_broken(results):
 
 def test_every_falsified_twin_gets_another_verdict(results):
     for outcome, twin in results:
-        assert twin.verdict != outcome.verdict, outcome.claim.id
+        waiting = outcome.claim.experiment and outcome.verdict == "not run"
+        assert waiting or twin.verdict != outcome.verdict, outcome.claim.id
 
 
 def test_every_claim_has_numbers_behind_it(results):

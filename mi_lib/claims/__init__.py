@@ -35,6 +35,9 @@ CHAPTERS = (
     "density_cases",
     "zoo",
     "zoo_objectives",
+    "staircase",
+    "staircase_reasons",
+    "decodable",
 )
 for _chapter in CHAPTERS:
     import_module(f".{_chapter}", __name__)

@@ -48,7 +48,7 @@ class Table:
                     "curves": self.curves,
                     "seeds": list(range(first, min(first + self.trials_a_piece, self.trials))),
                 }
-                yield Piece("proteins", f"{self.name}-{protocol}-trial{first:02}", config)
+                yield Piece("proteins", f"{self.name}-{protocol}-seed{first:02}", config)
 
 
 # The source study's autoencoder for 1,024 inputs, at its batch and rate; 300 passes over the pairs.

@@ -49,7 +49,7 @@ def find_table(experiment: str, name: str) -> Table:
 def stored(experiment: str, name: str) -> Stored:
     """What is stored of a table, with what should be there."""
     table = find_table(experiment, name)
-    return Stored(tuple(table.pieces(experiment)), results_folder(), MODULES)
+    return Stored(tuple(table.pieces(experiment)), results_folder(), MODULES[experiment])
 
 
 def plateaus(table: Stored, record: str = "train") -> pd.DataFrame:
@@ -137,3 +137,71 @@ def targets(experiment: str, name: str) -> pd.DataFrame:
         (bits, *infonce_target(table.task, options, bits, k), k) for bits in table.settings.levels
     ]
     return pd.DataFrame(rows, columns=["truth", "target", "error", "K"])
+
+
+def curves(table: Stored) -> pd.DataFrame:
+    """The stored curves over all seeds: training, evaluation, step, mean, sd and seeds."""
+    settings = table.pieces[0].config["settings"]
+    seeds = {piece.key: len(piece.config["seeds"]) for piece in table.there}
+    rows = table.records[table.records["record"].str.startswith("curve")]
+    pooled = []
+    for (training, evaluation), part in rows.groupby(["training", "evaluation"]):
+        means, sds = (
+            np.stack(part.loc[part["record"] == f"curve-{kind}", "values"].tolist())
+            for kind in ("mean", "sd")
+        )
+        weight = np.array([seeds[k] for k in part.loc[part["record"] == "curve-mean", "piece"]])
+        mean = weight @ means / weight.sum()
+        spread = weight @ (sds**2 + means**2) / weight.sum() - mean**2
+        frame = pd.DataFrame({"mean": mean, "sd": np.sqrt(np.maximum(spread, 0))})
+        frame["step"] = (np.arange(len(mean)) + 0.5) * settings["block"]
+        frame["training"], frame["evaluation"] = training, evaluation
+        frame["seeds"] = weight.sum()
+        pooled.append(frame)
+    return pd.concat(pooled, ignore_index=True)
+
+
+def reasons(table: Stored, estimators: tuple[str, ...]) -> pd.DataFrame:
+    """On large fresh batches, for trainings named by their figure names: plug-in, DV and scale
+    (log2 of the mean of r over negatives, 0 for the true ratio), by level, over seeds."""
+    frame = plateaus(table, "large")
+    rows = []
+    for name in estimators:
+        training = ESTIMATORS[name][0]
+        for truth, part in frame[frame["training"] == training].groupby("truth"):
+            values = part.pivot(index="seed", columns="evaluation", values="value")
+            row = {"training": name, "truth": truth, "seeds": len(values)}
+            for column in ("plug-in", "dv", "scale"):
+                row[column] = values[column].mean()
+                row[f"{column} sd"] = values[column].std(ddof=1) if len(values) > 1 else math.nan
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def best(experiment: str, *names: str) -> Stored:
+    """The first of the named tables that is complete, else the first that has any piece, else the
+    first."""
+    found = [stored(experiment, name) for name in names]
+    ranked = [t for t in found if t.complete] + [t for t in found if t.there] + found
+    return ranked[0]
+
+
+def infonce_gaps(experiment: str, table: Stored) -> pd.DataFrame:
+    """By level: InfoNCE's target, its mean over seeds on fresh batches, and the gap."""
+    name = table.pieces[0].key.rsplit("-seed", 1)[0]
+    values = select(plateaus(table, "held-out"), "InfoNCE").groupby("truth")["value"].mean()
+    frame = targets(experiment, name)
+    frame["InfoNCE"] = frame["truth"].map(values)
+    frame["gap"] = frame["target"] - frame["InfoNCE"]
+    return frame.drop(columns="error")
+
+
+def option_errors(table: Stored, option: str, record: str = "train") -> pd.DataFrame:
+    """Errors of the anchor's plug-in for trainings like ``anchor:nu=0.1``: columns the option,
+    truth and error."""
+    frame = plateaus(table, record)
+    frame = frame[frame["evaluation"] == "plug-in"]
+    values = frame["training"].str.extract(rf"{option}=([\d.e+-]+)")[0].astype(float)
+    return pd.DataFrame(
+        {option: values, "truth": frame["truth"], "error": frame["value"] - frame["truth"]}
+    ).sort_values([option, "truth"])

@@ -6,14 +6,17 @@ from .density_ratios import landing_scale, scale_valley
 from .infonce_ceiling import ceiling_against_k, certified, sandwich
 from .large_k import between_dv_and_nwj, convergence, scale_cost
 from .scoring_rules import bayes_tangents, gradients_on_simplex
+from .staircase import ablation, batch, staircases, two_readings
 from .style import set_style
 from .variants import alpha_excess, alpha_map, learnt_contrast, multilabel_values
 from .which_estimator import certificates, readings_at_truth, readings_of_scaled
 from .zoo import rule_weights, wrong_rows
 
 __all__ = [
+    "ablation",
     "alpha_excess",
     "alpha_map",
+    "batch",
     "bayes_tangents",
     "between_dv_and_nwj",
     "ceiling_against_k",
@@ -36,5 +39,7 @@ __all__ = [
     "scale_valley",
     "scale_variances",
     "set_style",
+    "staircases",
+    "two_readings",
     "wrong_rows",
 ]
