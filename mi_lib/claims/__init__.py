@@ -38,6 +38,7 @@ CHAPTERS = (
     "staircase",
     "staircase_reasons",
     "decodable",
+    "proteins",
 )
 for _chapter in CHAPTERS:
     import_module(f".{_chapter}", __name__)

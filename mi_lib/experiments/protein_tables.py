@@ -149,10 +149,35 @@ def curves(records: pd.DataFrame, evaluation: str, record: str) -> dict[str, np.
     }
 
 
+def panels(profile: str, evaluation: str, record: str) -> dict[str, dict[str, np.ndarray]]:
+    """The stored curves of both tasks, for a figure; empty where nothing is stored."""
+    found = {}
+    for task in TASKS:
+        table = stored(profile, task, EVALUATIONS[evaluation])
+        found[task] = curves(table.records, evaluation, record) if table.there else {}
+    return found
+
+
+def differences(
+    profile: str, task: str, reference: str, rivals: tuple[str, ...], which: str = "auroc"
+) -> dict[str, dict[str, tuple[float, float, float]]]:
+    """Reference minus each rival, (mean, low, high), by set of candidates, for a figure."""
+    found: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for evaluation, protocol in EVALUATIONS.items():
+        found[evaluation] = {}
+        if len(stored(profile, task, protocol).there) > 1:
+            for rival in rivals:
+                gap = difference(profile, task, evaluation, reference, rival, which)
+                found[evaluation][NAMES[rival]] = (gap.mean, gap.low, gap.high)
+    return found
+
+
 def scales(records: pd.DataFrame) -> pd.DataFrame:
     """How free each objective left C(y): mean and spread over y of its log2, averaged over
     trials."""
     rows = records[records.record == "scale"]
+    if rows.empty:
+        raise ValueError("no scale is stored; run the sweep of proteins first")
     values = pd.DataFrame(np.stack(list(rows["values"])), columns=["mean", "spread over y"])
     frame = values.groupby(rows["training"].to_numpy()).mean()
     return frame.loc[[name for name in NAMES if name in frame.index]].rename(index=NAMES)

@@ -31,7 +31,9 @@ __all__ = [
     "MODULES",
     "RECALLS",
     "Trial",
+    "auroc",
     "pieces",
+    "roc_at",
     "run",
     "train",
 ]

@@ -38,11 +38,12 @@ def roc_summary(
                 axis.plot(grid, curves[method].mean(0), **style)
         axis.set(title=title, xlabel="false-positive rate", xlim=(0, 1), ylim=(0, 1.01))
     axes[0, 0].set_ylabel("true-positive rate")
-    axes[0, 0].legend(loc="lower right", fontsize=8)
+    if any(panels.values()):
+        axes[0, 0].legend(loc="lower right", fontsize=8)
     return figure
 
 
-def each_trial(
+def trial_curves(
     grid: np.ndarray,
     panels: Mapping[str, Curves],
     methods: Sequence[str],
@@ -84,25 +85,27 @@ def pmi_histograms(
         1, len(methods), figsize=(2.3 * len(methods), 2.6), sharey=True, layout="constrained"
     )
     for axis, method in zip(np.atleast_1d(axes), methods, strict=True):
-        for counts, colour, label in (
-            (other[method], GREY, "other pairs"),
-            (known[method], COLOURS.get(method, RED), "known pairs"),
+        for table, colour, label in (
+            (other, GREY, "other pairs"),
+            (known, COLOURS.get(method, RED), "known pairs"),
         ):
-            share = counts.sum(0) / counts.sum()
-            axis.stairs(share, edges, color=colour, fill=True, alpha=0.5, label=label)
+            if method in table:
+                share = table[method].sum(0) / table[method].sum()
+                axis.stairs(share, edges, color=colour, fill=True, alpha=0.5, label=label)
         axis.set(xlabel="PMI (bits)", xlim=(edges[0], edges[-1]))
         axis.set_title(names[method], fontsize=8)
     np.atleast_1d(axes)[0].set_ylabel("share of pairs")
-    np.atleast_1d(axes)[0].legend(fontsize=7)
+    if known:
+        np.atleast_1d(axes)[0].legend(fontsize=7)
     return figure
 
 
-def differences(
+def auroc_differences(
     panels: Mapping[str, Mapping[str, tuple[float, float, float]]], xlabel: str
 ) -> Figure:
     """Paired differences (mean, low, high) as points with intervals, a panel a comparison set."""
     figure, axes = plt.subplots(
-        1, len(panels), figsize=(4.4 * len(panels), 3.6), sharey=True, layout="constrained"
+        1, len(panels), figsize=(2.6 * len(panels) + 1.6, 3.4), sharey=True, layout="constrained"
     )
     for axis, (title, rows) in zip(np.atleast_1d(axes), panels.items(), strict=True):
         axis.axvline(0, color=GREY, lw=0.8)
