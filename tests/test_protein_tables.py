@@ -6,6 +6,8 @@ import pytest
 from scipy.stats import t as student
 
 from mi_lib.claims import get
+from mi_lib.data.proteins import Interactions
+from mi_lib.data.simulated_proteins import simulated
 from mi_lib.experiments import protein_live, protein_tables
 from mi_lib.experiments.protein_grid import pieces
 from mi_lib.experiments.protein_tables import NAMES, PROTEINS, TASKS
@@ -156,8 +158,9 @@ def test_without_results_nothing_breaks(world):
 def test_the_live_run_says_when_it_is_simulated(tmp_path, monkeypatch):
     monkeypatch.setenv("MI_DATA", str(tmp_path))
     assert protein_live.live_task() == "simulated"
-    assert "SIMULATED" in protein_live.label("simulated")
-    assert "SIMULATED" not in protein_live.label("ligand-receptor")
+    assert "SIMULATED" in protein_live.label(simulated())
+    real = Interactions("ligand-receptor", "unirep64", np.zeros((2, 1)), np.array([[0, 1]]))
+    assert protein_live.label(real) == "real ligand-receptor pairs, unirep64"
     (tmp_path / "protein.npz").touch()
     assert protein_live.live_task() == "ligand-receptor"
 

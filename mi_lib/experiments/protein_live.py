@@ -8,6 +8,7 @@ comparison says how far below the stored trials that would be, so that a pass me
 import numpy as np
 import pandas as pd
 
+from ..data.proteins import Interactions
 from ..data.registry import available
 from .protein_tables import find_table, metric, stored
 from .proteins import Trial, judged, train
@@ -22,11 +23,11 @@ def live_task() -> str:
     return "ligand-receptor" if available("proteins") else "simulated"
 
 
-def label(task: str) -> str:
+def label(data: Interactions) -> str:
     """What every title and legend of a live run has to say."""
-    if task == "simulated":
-        return "SIMULATED interactions (no protein data here)"
-    return "ligand-receptor pairs, UniRep-64"
+    if data.simulated:
+        return "SIMULATED interactions"
+    return f"real {data.name} pairs, {data.embedding}"
 
 
 def run_live(task: str, profile: str = "ci") -> Trial:

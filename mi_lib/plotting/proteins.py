@@ -24,9 +24,13 @@ Curves = Mapping[str, np.ndarray]
 
 
 def roc_summary(
-    grid: np.ndarray, panels: Mapping[str, Curves], methods: Sequence[str], names: Mapping[str, str]
+    grid: np.ndarray,
+    panels: Mapping[str, Curves],
+    methods: Sequence[str],
+    names: Mapping[str, str],
+    legend: str = "",
 ) -> Figure:
-    """Mean ROC curve of each method, a panel a set of candidates."""
+    """Mean ROC curve of each method, a panel a set of candidates; ``legend`` is its title."""
     figure, axes = plt.subplots(
         1, len(panels), figsize=(4.2 * len(panels), 4.2), layout="constrained", squeeze=False
     )
@@ -39,7 +43,8 @@ def roc_summary(
         axis.set(title=title, xlabel="false-positive rate", xlim=(0, 1), ylim=(0, 1.01))
     axes[0, 0].set_ylabel("true-positive rate")
     if any(panels.values()):
-        axes[0, 0].legend(loc="lower right", fontsize=8)
+        title = {"title": legend, "title_fontsize": 8} if legend else {}
+        axes[0, 0].legend(loc="lower right", fontsize=8, **title)
     return figure
 
 
@@ -141,5 +146,5 @@ def learned_against_true(
             label=names[method],
         )
     axis.set(xlabel="true PMI (bits)", ylabel="learned PMI (bits), quartiles", title=title)
-    axis.legend(loc="upper left")
+    axis.legend(loc="upper left", title="SIMULATED")
     return figure
