@@ -61,7 +61,7 @@ def trial_curves(
         len(methods),
         figsize=(2.1 * len(methods), 2.3 * len(panels)),
         sharex=True,
-        sharey=len(panels) == 1 or axes_names[1] == "true-positive rate",
+        sharey="row",
         layout="constrained",
         squeeze=False,
     )
