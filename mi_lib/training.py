@@ -25,6 +25,7 @@ from .critics import make_critic
 from .estimators import TRAININGS
 from .evaluation import Task, estimates, held_out
 from .objectives import log_mean_exp, negatives
+from .streams import stream
 from .validate import one_of, whole_number
 
 EMA_RATE = 0.01  # MINE's running mean
@@ -119,10 +120,7 @@ class Run:
             keep_large_buffers()
         self.losses = [loss_of(name) for name in settings.trainings]
         self.step = 0
-        # Data streams are apart from the critics' starting points, which use the seeds themselves.
-        self.generators = [
-            torch.Generator(self.device).manual_seed(2**32 + seed) for seed in self.seeds
-        ]
+        self.generators = [stream("batches", seed, device=self.device) for seed in self.seeds]
         self.first_losses: list[list[list[float]]] = []
         self.curves: list[Float[np.ndarray, "o s e"]] = []
         self.fresh: list[Float[np.ndarray, "2 o s e"]] = []  # a level: own batch size, large

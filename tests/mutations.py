@@ -276,4 +276,66 @@ GROUPS = [
             ("table + log_weight.double()[:, None]", "table"),
         ],
     ),
+    Group(
+        "mi_lib.ratio_law",
+        "tests/test_ratio_law.py",
+        "attain or nats or refused or sampling",
+        [
+            ("decay.sum(1) ** (k - 1)", "decay.sum(1) ** k"),
+            ("divergence + math.log(k) - integrand", "divergence + math.log(k) + integrand"),
+            ("np.exp(-t[:, 0]) - (decay @ r)", "np.exp(-t[:, 0]) - decay.sum(1)"),
+            ("(q[inside] * r[inside]) @ np.log", "q[inside] @ np.log"),
+            ("-infonce(true_scores(generator)).f", "infonce(true_scores(generator)).f"),
+            ("values.mean() / nats_per(unit)", "values.mean()"),
+        ],
+    ),
+    Group(
+        "mi_lib.data.channel",
+        "tests/test_data.py",
+        "carries or fair or own_stream or never_shows or right_class or inverts",
+        [
+            ("labels ^ (uniform[1, ..., 1:] <", "labels & (uniform[1, ..., 1:] <"),
+            ("(2 * (1 - p)) ** equal", "(1 - p) ** equal"),
+            ("(uniform[0, ..., 1:] < 0.5)", "(uniform[0, ..., 1:] < 0.4)"),
+            ("group = labels + 2 * (fresh and self.held_out)", "group = labels"),
+            ("place = labels + 2 * fresh", "place = labels + 0 * fresh"),
+            ("1 - entropy(p) - rate", "entropy(p) - rate"),
+            ("crossover(float(bits) / self.slots)", "crossover(float(bits) / (self.slots + 1))"),
+        ],
+    ),
+    Group(
+        "mi_lib.evaluation",
+        "tests/test_training.py",
+        "in_bits or leaves_the_stream or fresh_data",
+        [
+            (
+                "log_mean_exp(negatives(scores), 2)], -1) / math.log(2)",
+                "log_mean_exp(negatives(scores), 2)], -1)",
+            ),
+            ("[-f(scores) for f", "[f(scores) for f"),
+            ('stream("held-out", seed, s, device', 'stream("held-out", s, device'),
+        ],
+    ),
+    Group(
+        "mi_lib.results",
+        "tests/test_results.py",
+        "intervals or partial",
+        [
+            ("(1 + level) / 2, len(values) - 1)", "level, len(values) - 1)"),
+            ("values.std(ddof=1) / len(values) ** 0.5", "values.std() / len(values) ** 0.5"),
+            ("self.low > 0 or self.high < 0", "self.low > 0"),
+            ("a[key] - b[key] for key in shared", "b[key] - a[key] for key in shared"),
+            ("len(self.there) == len(self.pieces)", "len(self.there) > 0"),
+        ],
+    ),
+    Group(
+        "mi_lib.sweep",
+        "tests/test_sweep.py",
+        "once or another or failing",
+        [
+            ("if not _done(piece, piece.path(results))]", "]"),
+            ('["config"] == json.loads(json.dumps(dict(piece.config)))', '["config"] is not None'),
+            ("failed += error is not None", "failed += 0"),
+        ],
+    ),
 ]

@@ -161,3 +161,44 @@ def test_a_killed_sweep_loses_and_repeats_nothing_that_is_finished(tmp_path):
     started = [int(n) for n in (tmp_path / "log").read_text().split()]
     # A piece starts again only when it was cut: at most one a kill.
     assert len(started) <= 40 + 3
+
+
+INTERRUPTED = """
+import sys, time
+from pathlib import Path
+import pandas as pd
+from mi_lib import sweep
+
+def work(config, device, checkpoint):
+    time.sleep(0.3)
+    return pd.DataFrame([("train", "toy", "", config["n"], "1")], columns=list(sweep.COLUMNS))
+
+if __name__ == "__main__":
+    pieces = [sweep.Piece("toy", f"p{n:02}", {"n": n, "seeds": []}) for n in range(200)]
+    try:
+        with sweep.local_workers(1) as pool:
+            sweep.sweep(pieces, work, Path(sys.argv[1]), ("mi_lib.provenance",), pool)
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C in another way")
+def test_ctrl_c_keeps_what_is_finished_and_ends_the_workers(tmp_path):
+    (tmp_path / "script.py").write_text(INTERRUPTED)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    child = subprocess.Popen(
+        [sys.executable, tmp_path / "script.py", tmp_path],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    lines = iter(child.stdout.readline, "")
+    assert any(line.startswith("[2/200]") for line in lines)
+    child.send_signal(signal.SIGINT)
+    rest, _ = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "Finished pieces are kept" in rest
+    files = list((tmp_path / "toy").glob("*.csv"))
+    assert 2 <= len(files) < 200
+    assert all(len(read(path)[1]) == 1 for path in files)

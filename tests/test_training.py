@@ -9,6 +9,7 @@ import torch
 from mi_lib import infonce_ceiling
 from mi_lib.data import Gaussian, make_task
 from mi_lib.evaluation import COLUMNS, estimates, held_out
+from mi_lib.streams import stream
 from mi_lib.training import Run, Settings, loss_of, pick_device
 
 SMALL = {
@@ -84,6 +85,17 @@ def test_held_out_leaves_the_stream_untouched():
     assert torch.equal(run.generators[0].get_state(), before)
     assert one.shape == (2, len(SMALL["trainings"]), 1, len(COLUMNS))
     assert not np.array_equal(one, held_out(run.critic, TASK, 2.0, 16, 2, seed=1))
+
+
+def test_batches_held_out_data_and_starting_points_have_streams_of_their_own():
+    """Torch looks at 32 bits of a seed on the CPU: 2**32 + 5 starts the stream of 5."""
+    run = finished((5,), levels=(2.0,))
+    first = run.task.draw(2.0, 8, [stream("batches", 5)])[0]
+    held = run.task.draw(2.0, 8, [stream("held-out", 0, 5)])[0]
+    start = run.task.draw(2.0, 8, [torch.Generator().manual_seed(5)])[0]
+    assert not torch.isclose(first, held).any()
+    assert not torch.isclose(first, start).any()
+    assert not torch.isclose(held, start).any()
 
 
 def test_each_level_ends_with_a_look_at_fresh_data_of_that_level():

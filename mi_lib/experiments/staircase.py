@@ -22,7 +22,7 @@ from .staircase_grid import SHOWN, pieces
 __all__ = ["MODULES", "make_run", "pieces", "records", "run"]
 
 # Whose code decides the numbers of a piece, by sweep.
-_ENGINE = ("scoring", "objectives", "estimators", "critics", "evaluation", "training")
+_ENGINE = ("scoring", "objectives", "estimators", "streams", "critics", "evaluation", "training")
 _DATA = {
     "gaussian": ("data.gaussian",),
     "ablations": ("data.gaussian",),

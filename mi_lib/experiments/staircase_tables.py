@@ -40,6 +40,9 @@ OTHERS: Mapping[str, tuple[str, str]] = MappingProxyType(
 ESTIMATORS: Mapping[str, tuple[str, str]] = MappingProxyType({**PAPER_EIGHT, **OTHERS})
 
 
+POINTS, ROUNDS = 4096, 40  # pairs a round, for targets by sampling
+
+
 def find_table(experiment: str, name: str) -> Table:
     """A table of the grid by its name."""
     tables = {t.name: t for profile in GRID[experiment].values() for t in profile}
@@ -116,10 +119,11 @@ def infonce_target(task_name: str, options: tuple, bits: float, k: int) -> tuple
         task = Gaussian(dict(options).get("dim", 10))
 
         def scores(generator: torch.Generator) -> torch.Tensor:
-            x, z = task.draw(bits, k, [generator])
-            return task.log_ratio(x[0].double(), z[0].double(), bits)
+            x, z = (side[0].double() for side in task.draw(bits, POINTS, [generator]))
+            batches = x.unflatten(0, (-1, k)), z.unflatten(0, (-1, k))
+            return torch.vmap(lambda a, b: task.log_ratio(a, b, bits))(*batches)
 
-        return jsd_by_sampling(scores, max(200, 200_000 // k))
+        return jsd_by_sampling(scores, ROUNDS)
     return labels_only(dict(options).get("slots", 10)).k_way_jsd(bits, k), 0.0
 
 
@@ -205,3 +209,18 @@ def option_errors(table: Stored, option: str, record: str = "train") -> pd.DataF
     return pd.DataFrame(
         {option: values, "truth": frame["truth"], "error": frame["value"] - frame["truth"]}
     ).sort_values([option, "truth"])
+
+
+def ablations() -> pd.DataFrame:
+    """A row an ablation of the Gaussian task: how much is stored, and the RMSE of three."""
+    rows = []
+    for grid in GRID["ablations"]["laptop"]:
+        table = stored("ablations", grid.name)
+        row = {"ablation": grid.name.removeprefix("laptop-")}
+        row["pieces"] = f"{len(table.there)} of {len(table.pieces)}"
+        frame = plateaus(table) if table.there else pd.DataFrame(columns=["training", "evaluation"])
+        for name in ("InfoNCE", "InfoNCE-anchor", "anchor, nu = K"):
+            if not select(frame, name).empty:
+                row[name] = float(np.mean(list(rmse_by_seed(frame, name).values())))
+        rows.append(row)
+    return pd.DataFrame(rows).set_index("ablation").dropna(axis=1, how="all")
