@@ -43,6 +43,7 @@ CHAPTERS = (
     "staircase_reasons",
     "decodable",
     "self_supervised",
+    "proteins",
 )
 for _chapter in CHAPTERS:
     import_module(f".{_chapter}", __name__)

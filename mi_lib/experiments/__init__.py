@@ -20,6 +20,7 @@ SWEEPS: Mapping[str, str] = MappingProxyType(
         "ablations": "staircase",
         "decodable": "decodable",
         "self-supervised": "self_supervised",
+        "proteins": "proteins",
     }
 )
 

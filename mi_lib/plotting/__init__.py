@@ -5,6 +5,13 @@ from .anchor_scale import scale_curvature, scale_paths, scale_variances
 from .density_ratios import landing_scale, scale_valley
 from .infonce_ceiling import ceiling_against_k, certified, sandwich
 from .large_k import between_dv_and_nwj, convergence, scale_cost
+from .proteins import (
+    auroc_differences,
+    learned_against_true,
+    pmi_histograms,
+    roc_summary,
+    trial_curves,
+)
 from .scoring_rules import bayes_tangents, gradients_on_simplex
 from .self_supervised import alpha_curves, learning_curves, probe_accuracies
 from .staircase import ablation, batch, staircases, two_readings
@@ -18,6 +25,7 @@ __all__ = [
     "alpha_curves",
     "alpha_excess",
     "alpha_map",
+    "auroc_differences",
     "batch",
     "bayes_tangents",
     "between_dv_and_nwj",
@@ -28,13 +36,16 @@ __all__ = [
     "free_scales",
     "gradients_on_simplex",
     "landing_scale",
+    "learned_against_true",
     "learning_curves",
     "learnt_contrast",
     "loss_landscapes",
     "multilabel_values",
+    "pmi_histograms",
     "probe_accuracies",
     "readings_at_truth",
     "readings_of_scaled",
+    "roc_summary",
     "rule_weights",
     "sandwich",
     "scale_cost",
@@ -44,6 +55,7 @@ __all__ = [
     "scale_variances",
     "set_style",
     "staircases",
+    "trial_curves",
     "two_readings",
     "wrong_rows",
 ]
