@@ -16,6 +16,7 @@ from .bounds import (
     printed_ceiling,
 )
 from .finite import k_way_jsd
+from .inference import MIEstimator, conditional_mi, mi_matrix
 from .scoring import (
     Asymmetric,
     InverseLog,
@@ -35,6 +36,7 @@ __all__ = [
     "InverseLog",
     "Kliep",
     "Log",
+    "MIEstimator",
     "Power",
     "PseudoSpherical",
     "RobustDRE",
@@ -43,10 +45,12 @@ __all__ = [
     "bounds",
     "certified_kl",
     "chi_square_floor",
+    "conditional_mi",
     "finite",
     "generalised_dv",
     "infonce_ceiling",
     "k_way_jsd",
+    "mi_matrix",
     "printed_ceiling",
     "scoring",
     "symbolic",
