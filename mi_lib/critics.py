@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F  # noqa: N812
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -22,8 +23,9 @@ Scores = Float[Tensor, "o s b b"]
 class Critic(nn.Module):
     """What all critics share: how many members there are, and how they start."""
 
-    def __init__(self, seeds: Sequence[int], copies: int):
+    def __init__(self, seeds: Sequence[int], copies: int, normalise: bool = False):
         super().__init__()
+        self.normalise = normalise  # layer normalisation, without parameters, before each ReLU
         self.seeds = tuple(int(seed) for seed in seeds)
         self.copies = whole_number(copies, "copies", 1)
         if not self.seeds:
@@ -54,6 +56,8 @@ class Critic(nn.Module):
 
     def _through_layers(self, hidden: Float[Tensor, "m b h"]) -> Float[Tensor, "m b e"]:
         for weight, bias in zip(self.weights, self.biases, strict=True):
+            if self.normalise:
+                hidden = F.layer_norm(hidden, hidden.shape[-1:])
             hidden = torch.baddbmm(bias, torch.relu(hidden), weight)
         return hidden
 
@@ -84,8 +88,9 @@ class Separable(Critic):
         hidden: int = 512,
         layers: int = 2,
         embedding: int = 16,
+        normalise: bool = False,
     ):
-        super().__init__(seeds, copies)
+        super().__init__(seeds, copies, normalise)
         self.first_x, self.bias_x = (self._first(x_dim, n, hidden) for n in (x_dim, 1))
         self.first_y, self.bias_y = (self._first(y_dim, n, hidden) for n in (y_dim, 1))
         self._stack_layers([hidden] * layers + [embedding], towers=2)
@@ -115,8 +120,9 @@ class Joint(Critic):
         copies: int = 1,
         hidden: int = 512,
         layers: int = 2,
+        normalise: bool = False,
     ):
-        super().__init__(seeds, copies)
+        super().__init__(seeds, copies, normalise)
         fan_in = x_dim + y_dim
         self.first_x = self._first(fan_in, x_dim, hidden)
         self.first_y = self._first(fan_in, y_dim, hidden)

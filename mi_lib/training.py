@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,20 +22,12 @@ from torch import Tensor
 
 from . import objectives
 from .critics import make_critic
-from .estimators import EVALUATIONS, TRAININGS
+from .estimators import TRAININGS
+from .evaluation import Task, estimates, held_out
 from .objectives import log_mean_exp, negatives
 from .validate import one_of, whole_number
 
 EMA_RATE = 0.01  # MINE's running mean
-
-
-class Task(Protocol):
-    """What the engine needs of data: dimensions, and batches at a level of information."""
-
-    x_dim: int
-    y_dim: int
-
-    def draw(self, bits: float, batch: int, generators: Sequence[torch.Generator]): ...
 
 
 @dataclass(frozen=True)
@@ -52,18 +44,28 @@ class Settings:
     warm: bool = True  # one critic climbs the levels; False: a new one at each level
     every: int = 10  # steps between estimates on the training batch
     block: int = 100  # steps averaged into one point of the curve
+    held_out: int = (
+        4096  # pairs of fresh data at the end of each level, in batches of the same size
+    )
+    large: int = 1024  # pairs of one large fresh batch
+    large_repeats: int = 8
 
     def __post_init__(self):
         for name in self.trainings:
             loss_of(name)
-        for name in ("steps", "batch", "every", "block"):
-            whole_number(getattr(self, name), name, 2 if name == "batch" else 1)
+        for name in ("steps", "every", "block", "held_out", "large_repeats"):
+            whole_number(getattr(self, name), name, 1)
+        for name in ("batch", "large"):
+            whole_number(getattr(self, name), name, 2)
 
 
 def loss_of(training: str) -> Callable[[Tensor], Tensor]:
-    """The loss of a training by name; ``anchor:nu=63`` and ``anchor:k=8`` set its parameters."""
+    """The loss of a training by name; ``anchor:nu=63`` and ``anchor:k=8`` set its parameters, and
+    ``anchor:nu=k`` takes nu = K = B - 1."""
     name, _, options = training.partition(":")
     one_of("training", name, TRAININGS)
+    if training == "anchor:nu=k":
+        return lambda scores: objectives.anchor(scores, nu=scores.shape[-1] - 1)
     if not options:
         return TRAININGS[name]
     given = dict(option.split("=") for option in options.split(","))
@@ -118,6 +120,7 @@ class Run:
         ]
         self.first_losses: list[list[list[float]]] = []
         self.curves: list[Float[np.ndarray, "o s e"]] = []
+        self.fresh: list[Float[np.ndarray, "2 o s e"]] = []  # a level: own batch size, large
         self._sum: Tensor | None = None
         self._new_critic()
 
@@ -146,11 +149,11 @@ class Run:
     @property
     def level(self) -> float:
         """The level, in bits, of the next step."""
-        return self.settings.levels[min(self.step, self.total_steps - 1) // self.settings.steps]
+        return self.settings.levels[self.step // self.settings.steps]
 
-    def draw(self, batch: int | None = None) -> tuple[Tensor, Tensor]:
+    def draw(self) -> tuple[Tensor, Tensor]:
         """The next batch of every stream at the present level."""
-        x, y = self.task.draw(self.level, batch or self.settings.batch, self.generators)
+        x, y = self.task.draw(self.level, self.settings.batch, self.generators)
         return x.to(self.device, self.dtype), y.to(self.device, self.dtype)
 
     def advance(self) -> None:
@@ -167,12 +170,23 @@ class Run:
         if self.step % self.settings.every == 0:
             values = estimates(scores.detach())
             self._sum = values if self._sum is None else self._sum + values
+        level = self.level
         self.step += 1
         self.steps_of_critic += 1
         if self.step % self.settings.block == 0:
             count = math.ceil(self.settings.block / self.settings.every)
             self.curves.append((self._sum / count).double().cpu().numpy())
             self._sum = None
+        if self.step % self.settings.steps == 0:
+            self.fresh.append(self._on_fresh_data(level))
+
+    def _on_fresh_data(self, level: float) -> Float[np.ndarray, "2 o s e"]:
+        settings = self.settings
+        sizes = [
+            (settings.batch, math.ceil(settings.held_out / settings.batch)),
+            (settings.large, settings.large_repeats),
+        ]
+        return np.stack([held_out(self.critic, self.task, level, *size).mean(0) for size in sizes])
 
     def _loss(self, o: int, scores: Float[Tensor, "s b b"]) -> Float[Tensor, " s"]:
         if self.settings.trainings[o] != "mine":
@@ -201,6 +215,7 @@ class Run:
             "sum": self._sum,
             "first_losses": self.first_losses,
             "curves": torch.from_numpy(np.array(self.curves)),
+            "fresh": torch.from_numpy(np.array(self.fresh)),
         }
 
     def save(self, path: Path) -> None:
@@ -220,29 +235,4 @@ class Run:
         self.log_ema, self._sum = state["log_ema"], state["sum"]
         self.first_losses = state["first_losses"]
         self.curves = list(state["curves"].cpu().numpy())
-
-
-def estimates(scores: Float[Tensor, "o s b b"]) -> Float[Tensor, "o s e"]:
-    """Every evaluation of every member, in bits, in the order of `EVALUATIONS`."""
-    return torch.stack([-f(scores) for f in EVALUATIONS.values()], -1) / math.log(2)
-
-
-@torch.no_grad()
-def held_out(run: Run, batch: int, repeats: int, seed: int) -> Float[np.ndarray, "r o s e"]:
-    """Estimates, in bits, of the run's critics on fresh batches of their present level.
-
-    The last column is log2 of the mean of r over negatives, 0 for the true ratio.
-    """
-    kept = run.generators
-    run.generators = [
-        torch.Generator(run.device).manual_seed(2**33 + 1009 * seed + s) for s in run.seeds
-    ]
-    try:
-        rows = []
-        for _ in range(repeats):
-            scores = run.critic(*run.draw(batch))
-            scale = log_mean_exp(negatives(scores), 2) / math.log(2)
-            rows.append(torch.cat([estimates(scores), scale[..., None]], -1))
-        return torch.stack(rows).double().cpu().numpy()
-    finally:
-        run.generators = kept
+        self.fresh = list(state["fresh"].cpu().numpy())

@@ -58,9 +58,9 @@ class Gaussian:
         return math.sqrt(-math.expm1(-2 * bits * math.log(2) / self.dim))
 
     def draw(
-        self, bits: float, batch: int, generators: Sequence[torch.Generator]
+        self, bits: float, batch: int, generators: Sequence[torch.Generator], fresh: bool = False
     ) -> tuple[Float[Tensor, "s b d"], Float[Tensor, "s b d"]]:
-        """A batch of pairs for each generator, on that generator's device."""
+        """A batch of pairs for each generator, on that generator's device; every draw is fresh."""
         noise = torch.stack(
             [torch.randn(2, batch, self.dim, generator=g, device=g.device) for g in generators]
         )

@@ -1,0 +1,131 @@
+r"""Read what finished runs left in `results/`, and say what is missing or old.
+
+Figures, tables and experimental claims are drawn from these files alone, never from a live run.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+from scipy.stats import t as student
+
+from .provenance import code_hash
+from .sweep import Piece, missing, read
+
+
+def results_folder() -> Path:
+    """The folder named by MI_RESULTS, else `results/` beside the package."""
+    if named := os.environ.get("MI_RESULTS"):
+        return Path(named)
+    return Path(__file__).resolve().parents[1] / "results"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One table: the pieces it should have, and what is there."""
+
+    pieces: tuple[Piece, ...]
+    folder: Path
+    modules: tuple[str, ...]
+
+    @cached_property
+    def there(self) -> list[Piece]:
+        """The pieces whose files exist, with their configuration."""
+        absent = {piece.key for piece in missing(self.pieces, self.folder)}
+        return [piece for piece in self.pieces if piece.key not in absent]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every piece is there."""
+        return len(self.there) == len(self.pieces)
+
+    @cached_property
+    def about(self) -> list[dict[str, Any]]:
+        """The provenance of each piece that is there."""
+        return [read(piece.path(self.folder))[0] for piece in self.there]
+
+    @cached_property
+    def records(self) -> pd.DataFrame:
+        """All records: record, training, evaluation, seed (-1 where a row pools the seeds of its
+        piece), piece, and values as an array."""
+        frames = []
+        for piece in self.there:
+            frame = read(piece.path(self.folder))[1]
+            frames.append(frame.assign(piece=piece.key))
+        if not frames:
+            raise ValueError("no piece of this table is stored; run its sweep first")
+        whole = pd.concat(frames, ignore_index=True)
+        whole["seed"] = pd.to_numeric(whole["seed"], errors="coerce").fillna(-1).astype(int)
+        whole["values"] = [
+            np.array([float(v) for v in str(text).split()]) for text in whole["values"]
+        ]
+        return whole
+
+    def status(self) -> str:
+        """One line for a page: how much is there, of which profile, seeds, device, code."""
+        if not self.there:
+            return f"not run: 0 of {len(self.pieces)} pieces are stored"
+        seeds = sorted({s for piece in self.there for s in piece.config["seeds"]})
+        first = self.about[0]
+        words = ["complete" if self.complete else "PARTIAL"]
+        words.append(f"{len(self.there)} of {len(self.pieces)} pieces, {len(seeds)} seed(s)")
+        words.append(f"device {_all(a['device'] for a in self.about)}")
+        words.append(f"torch {_all(a['versions']['torch'] for a in self.about)}")
+        words.append(f"commit {_all(a['commit'] for a in self.about)}")
+        hours = sum(a["seconds"] for a in self.about) / 3600
+        words.append(f"{hours:.1f} core-hours")
+        if {a["code_hash"] for a in self.about} != {code_hash(self.modules)}:
+            words.append("made by OLDER CODE than this book's")
+        return f"{first['experiment']}: " + "; ".join(words)
+
+
+def _all(values: Iterable[str]) -> str:
+    return ", ".join(sorted(set(values)))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over seeds with its 95 % t-interval."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether zero lies outside: what 'better' means in this book."""
+        return self.low > 0 or self.high < 0
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
+
+
+def interval(values: Sequence[float] | Float[np.ndarray, " n"], level: float = 0.95) -> Interval:
+    """The t-interval of a mean; with one value it is unbounded.
+
+    >>> str(interval([1.0, 2.0, 3.0]))
+    '+2.00 [-0.48, +4.48]'
+    """
+    values = np.asarray(values, float)
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        raise ValueError(f"an interval needs finite numbers in a list; got {values!r}")
+    mean = float(values.mean())
+    if len(values) == 1:
+        return Interval(mean, -np.inf, np.inf, 1)
+    half = student.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
+    return Interval(mean, float(mean - half), float(mean + half), len(values))
+
+
+def paired(a: Mapping[Any, float], b: Mapping[Any, float]) -> Interval:
+    """The interval of a - b over the keys (seeds, trials) that both have."""
+    shared = sorted(set(a) & set(b))
+    if not shared:
+        raise ValueError("the two share no seed; a paired difference needs the same seeds")
+    return interval([a[key] - b[key] for key in shared])

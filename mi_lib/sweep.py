@@ -1,0 +1,187 @@
+r"""Run a grid of experiments on any `concurrent.futures.Executor`; one small file a finished piece.
+
+A piece is a configuration and the file its result goes to. A worker writes that file under a
+temporary name and renames it, so a file is whole or absent: a sweep that was killed at any moment
+goes on with the pieces that have no file. Executors on other machines need a shared file system.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from .provenance import code_hash, text_hash
+from .validate import whole_number
+
+COLUMNS = ("record", "training", "evaluation", "seed", "values")
+CHECKPOINTS = ".checkpoints"  # below a results folder; never committed
+Work = Callable[..., pd.DataFrame]  # work(config, device=, checkpoint=)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One file of results: where it goes and everything that decides what is in it."""
+
+    experiment: str
+    key: str
+    config: Mapping[str, Any]
+
+    def path(self, results: Path) -> Path:
+        """The file of this piece below a results folder."""
+        return results / self.experiment / f"{self.key}.csv"
+
+
+def provenance(piece: Piece, code: Mapping[str, str], seconds: float) -> dict[str, Any]:
+    """What a reader needs to judge a stored piece, and to make it again."""
+    return {
+        "experiment": piece.experiment,
+        "key": piece.key,
+        "config": dict(piece.config),
+        "config_hash": text_hash(json.dumps(dict(piece.config), sort_keys=True)),
+        **code,
+        "machine": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in ("torch", "numpy")},
+        "seconds": round(seconds, 1),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _commit() -> str:
+    """The commit of the code, with a + where files differ from it; empty outside a checkout."""
+    here = Path(__file__).parent
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    with contextlib.suppress(OSError):
+        if commit := git("rev-parse", "--short=12", "HEAD"):
+            return commit + ("+" if git("status", "--porcelain", "--", ".") else "")
+    return ""
+
+
+def write(path: Path, about: Mapping[str, Any], records: pd.DataFrame) -> None:
+    """A comment line with the provenance as JSON, then the records as CSV; whole or absent."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with temporary.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(f"# {json.dumps(about)}\n")
+        records.to_csv(file, index=False, columns=list(COLUMNS), lineterminator="\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def read(path: Path) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Provenance and records of one piece."""
+    with path.open(encoding="utf-8") as file:
+        first = file.readline()
+        if not first.startswith("# {"):
+            raise ValueError(f"{path} has no provenance line; it was not written by a sweep")
+        records = pd.read_csv(file, keep_default_na=False)
+    if tuple(records.columns) != COLUMNS:
+        raise ValueError(f"{path} has columns {list(records.columns)}, expected {list(COLUMNS)}")
+    return json.loads(first[2:]), records
+
+
+def missing(pieces: Iterable[Piece], results: Path) -> list[Piece]:
+    """The pieces that have no file yet, or one of another configuration."""
+    return [piece for piece in pieces if not _done(piece, piece.path(results))]
+
+
+def _done(piece: Piece, path: Path) -> bool:
+    if not path.is_file():
+        return False
+    return read(path)[0]["config"] == json.loads(json.dumps(dict(piece.config)))
+
+
+def run_piece(work: Work, piece: Piece, results: Path, code: Mapping[str, str]) -> str:
+    """Do one piece and write its file; runs inside a worker."""
+    path = piece.path(results)
+    checkpoint = path.parent / CHECKPOINTS / f"{piece.key}.pt"
+    started = time.perf_counter()
+    records = work(piece.config, device=code["device"], checkpoint=checkpoint)
+    seconds = time.perf_counter() - started
+    write(path, provenance(piece, code, seconds), records)
+    checkpoint.unlink(missing_ok=True)
+    return f"{seconds:.0f} s"
+
+
+def local_workers(workers: int) -> ProcessPoolExecutor:
+    """Processes with one thread each; they end with their parent, however that ends."""
+    whole_number(workers, "workers", 1)
+    return ProcessPoolExecutor(workers, get_context("spawn"), _one_thread)
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            pr_set_pdeathsig = 1
+            ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def sweep(
+    pieces: Iterable[Piece],
+    work: Work,
+    results: Path,
+    modules: tuple[str, ...],
+    executor: Executor | None = None,
+    device: str = "cpu",
+    say: Callable[[str], None] = print,
+) -> int:
+    """Run the pieces that are missing below ``results``; return how many failed.
+
+    ``work(config, device=..., checkpoint=...)`` returns the records of one piece; ``modules`` are
+    those whose code decides the numbers. Ctrl-C keeps what is finished.
+    """
+    pieces = list(pieces)
+    todo = missing(pieces, results)
+    say(f"{len(pieces) - len(todo)} of {len(pieces)} pieces are there, {len(todo)} to do")
+    if not todo:
+        return 0
+    # Read now: workers import the code now, and the files may change while they run.
+    code = {"code_hash": code_hash(modules), "commit": _commit(), "device": device}
+    pool, failed, started = executor or local_workers(1), 0, time.perf_counter()
+    futures = {pool.submit(run_piece, work, piece, results, code): piece for piece in todo}
+    try:
+        for count, future in enumerate(as_completed(futures), 1):
+            piece, error = futures[future], future.exception()
+            failed += error is not None
+            note = future.result() if error is None else f"FAILED: {error}"
+            left = (time.perf_counter() - started) / count * (len(todo) - count)
+            say(f"[{count}/{len(todo)}] {piece.key}: {note}, about {left / 60:.0f} min left")
+    except KeyboardInterrupt:
+        say("Stopped. Finished pieces are kept; the same command goes on from here.")
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in list(getattr(pool, "_processes", None) or {}):
+            os.kill(process, signal.SIGTERM)
+        raise
+    if executor is None:
+        pool.shutdown()
+    return failed
