@@ -13,6 +13,7 @@ from ..validate import one_of
 # name of a sweep -> the module that runs it
 SWEEPS: Mapping[str, str] = MappingProxyType(
     {name: "staircase" for name in ("gaussian", "mnist", "text", "tables", "ablations")}
+    | {"independence": "suite", "suite": "suite"}
 )
 
 

@@ -1,4 +1,4 @@
-r"""Two classical estimators to compare with: nearest neighbours (KSG) and canonical correlations."""
+"""Two classical estimators to compare with: nearest neighbours, canonical correlations."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
 r"""Calibration: few numbers, fitted to validation pairs by the logistic score.
 
 :math:`c = b + \sum_k a_k c_k` minimises
-:math:`\mathbb{E}_{p(x,y)}[\mathrm{sp}(-c)] + \mathbb{E}_{p(x)p(y)}[\mathrm{sp}(c)]`, which is proper and
-convex in (a, b). A slope a below 1 says that the critic was over-confident.
+:math:`\mathbb{E}_{p(x,y)}[\mathrm{sp}(-c)] + \mathbb{E}_{p(x)p(y)}[\mathrm{sp}(c)]`, which is
+proper and convex in (a, b). A slope a below 1 says that the critic was over-confident.
 """
 
 import numpy as np

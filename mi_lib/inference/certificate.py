@@ -1,10 +1,11 @@
 r"""A lower bound of I(X;Y) that holds with stated confidence, whatever the critic.
 
-For any critic :math:`\mathbb{E}_{p(x,y)}[c] - \mathbb{E}_{p(x)p(y)}[e^c] + 1 \le I` (NWJ, nats). Held-out
-pairs, two at a time, give independent values of
-:math:`\tfrac12(c_{11} + c_{22}) - \tfrac12(e^{c_{12}} + e^{c_{21}}) + 1` with that mean. The critic is
-clipped, so they have a known range, and the empirical Bernstein inequality of Maurer and Pontil bounds
-the mean from below. Folds share the error probability; the mean of their bounds is a bound.
+For any critic :math:`\mathbb{E}_{p(x,y)}[c] - \mathbb{E}_{p(x)p(y)}[e^c] + 1 \le I` (NWJ, nats).
+Held-out pairs, two at a time, give independent values of
+:math:`\tfrac12(c_{11} + c_{22}) - \tfrac12(e^{c_{12}} + e^{c_{21}}) + 1` with that mean. The critic
+is clipped, so they have a known range, and the empirical Bernstein inequality of Maurer and Pontil
+bounds the mean from below. Folds share the error probability; the mean of their bounds is a
+bound.
 
 The clip is at most the log of the number of pairs, and so is the bound.
 """
@@ -19,8 +20,8 @@ LEVELS = tuple(math.log(2) * k for k in (0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10))
 
 def bernstein(values: Float[np.ndarray, " m"], width: float, delta: float) -> float:
     r"""A bound of the mean from below, wrong with probability at most ``delta``:
-    :math:`\bar v - \sqrt{2 s^2 \ln(2/\delta)/m} - 7 w\ln(2/\delta)/(3(m-1))` for values in a range of
-    that width."""
+    :math:`\bar v - \sqrt{2 s^2 \ln(2/\delta)/m} - 7 w\ln(2/\delta)/(3(m-1))` for values in a
+    range of that width."""
     m, log = len(values), math.log(2 / delta)
     margin = math.sqrt(2 * values.var(ddof=1) * log / m) + 7 * width * log / (3 * (m - 1))
     return float(values.mean() - margin)

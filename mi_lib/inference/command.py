@@ -1,7 +1,7 @@
 """The shell command ``python -m mi_lib estimate data.csv --x a,b --y c``.
 
-It exits with 0 where all is well, 1 where there is an estimate and a diagnostic warns, 2 where there
-is none. The answer goes to standard output, progress and warnings to standard error.
+It exits with 0 where all is well, 1 where there is an estimate and a diagnostic warns, 2 where
+there is none. The answer goes to standard output, progress and warnings to standard error.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 r"""What may be wrong with an estimate, each with a sentence on what to do.
 
-The true ratio has :math:`\mathbb{E}_{p(x)p(y)}[r] = 1` and :math:`\mathbb{E}_{p(x,y)}[1/r] \le 1`, its
-posterior :math:`r/(1+r)` is calibrated, more training pairs do not change it, and its value is far below
-the log of the number of pairs. All are checked on held-out pairs.
+The true ratio has :math:`\mathbb{E}_{p(x)p(y)}[r] = 1` and :math:`\mathbb{E}_{p(x,y)}[1/r] \le 1`,
+its posterior :math:`r/(1+r)` is calibrated, more training pairs do not change it, and its value is
+far below the log of the number of pairs. All are checked on held-out pairs.
 """
 
 import math

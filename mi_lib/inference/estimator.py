@@ -197,7 +197,7 @@ def _without_data(member: crossfit.Member) -> crossfit.Member:
 
 
 def _repeated(x: list[table.Column], y: list[table.Column]) -> float:
-    """Share of rows that copy an earlier one, 0 where a side has letters only: there it is usual."""
+    """Share of rows that copy an earlier one; 0 where a side has letters only: they repeat."""
     if any(all(column.letters is not None for column in side) for side in (x, y)):
         return 0.0
     frame = pd.DataFrame({str(i): column.values for i, column in enumerate([*x, *y])})

@@ -2,15 +2,15 @@ r"""Parametric log ratios: where the network starts from, and what it must beat.
 
 With :math:`u, v` the whitened x and y in canonical directions, :math:`\rho_k` their correlations,
 :math:`q_x = |u|^2`, :math:`q_y = |v|^2` and
-:math:`q = q_x + q_y + \sum_k \frac{\rho_k^2(u_k^2+v_k^2) - 2\rho_k u_k v_k}{1-\rho_k^2}`, the Student
-copula with :math:`\nu` degrees of freedom has
+:math:`q = q_x + q_y + \sum_k \frac{\rho_k^2(u_k^2+v_k^2) - 2\rho_k u_k v_k}{1-\rho_k^2}`, the
+Student copula with :math:`\nu` degrees of freedom has
 
 .. math:: \log r = C - \tfrac12\sum_k\log(1-\rho_k^2) - \tfrac{\nu+d_x+d_y}{2}\log(1+\tfrac q\nu)
           + \tfrac{\nu+d_x}{2}\log(1+\tfrac{q_x}\nu) + \tfrac{\nu+d_y}{2}\log(1+\tfrac{q_y}\nu).
 
 A very large :math:`\nu` is the Gaussian copula. A table of counts has the same form with q linear.
-So every start is :math:`A(x) + B(y) + \phi(\alpha(x) + \beta(y) - 2\,s(x)\cdot t(y))`: all pairs of a
-batch cost one matrix product.
+So every start is :math:`A(x) + B(y) + \phi(\alpha(x) + \beta(y) - 2\,s(x)\cdot t(y))`: all pairs
+of a batch cost one matrix product.
 """
 
 import math
@@ -120,7 +120,7 @@ def _shrunk(z: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, float]:
 def gaussian_starts(
     zx: Float[np.ndarray, "t dx"], zy: Float[np.ndarray, "t dy"]
 ) -> dict[str, Start]:
-    """Three ways to read the cross-correlations: all, the large canonical, the large single ones."""
+    """Three readings of the cross-correlations: all, the large canonical, the large single."""
     n, dx, dy = len(zx), zx.shape[1], zy.shape[1]
     white_x, white_y = (_whiten(_shrunk(z)[0]) for z in (zx, zy))
     cross = zx.T @ zy / n

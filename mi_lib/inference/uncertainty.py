@@ -1,9 +1,9 @@
 r"""The interval of a mean of held-out scores.
 
-Three spreads add up: over pairs (:math:`\mathrm{Var}(c)/n`), over folds beyond what the pairs explain,
-over seeds. They say how far another sample or another start would move the value. They do not say how
-much the critics fail to find: for that the interval is widened by the gain from the last doubling of
-the training pairs (`Growth`), upwards in full and downwards by half.
+Three spreads add up: over pairs (:math:`\mathrm{Var}(c)/n`), over folds beyond what the pairs
+explain, over seeds. They say how far another sample or another start would move the value. They do
+not say how much the critics fail to find: for that the interval is widened by the gain from the
+last doubling of the training pairs, upwards in full and downwards by half.
 """
 
 from dataclasses import dataclass
