@@ -7,6 +7,9 @@
 1.324
 """
 
+from importlib import import_module
+from typing import Any
+
 from . import bounds, finite, scoring, symbolic
 from .bounds import (
     certified_kl,
@@ -16,7 +19,6 @@ from .bounds import (
     printed_ceiling,
 )
 from .finite import k_way_jsd
-from .inference import MIEstimator, conditional_mi, mi_matrix
 from .scoring import (
     Asymmetric,
     InverseLog,
@@ -55,3 +57,13 @@ __all__ = [
     "scoring",
     "symbolic",
 ]
+
+
+_INFERENCE = ("MIEstimator", "conditional_mi", "mi_matrix")
+
+
+def __getattr__(name: str) -> Any:
+    """Load the practitioner's door when it is opened: it brings scikit-learn along."""
+    if name in _INFERENCE:
+        return getattr(import_module(".inference", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -137,7 +137,7 @@ class MIEstimator(BaseEstimator):
                 member.validated,
                 len(part),
                 (1 - self.confidence) / len(held),
-                math.log(self.n_pairs_),
+                math.log(self.n_pairs_) - 1,
             )
             for member, part in zip(scored.members, held, strict=True)
         ]

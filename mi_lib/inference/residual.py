@@ -3,7 +3,8 @@ r"""The network on top of the start, trained for all folds and seeds at once.
 Member (group, seed) has :math:`c(x, y) = c_{\text{start}}(x, y) + f(x)\cdot g(y) + a(x) + b(y)`,
 with f, a and b zero at the beginning. The loss is InfoNCE-anchor with :math:`K = B - 1` and
 :math:`\nu = K`, so that the scale of r is held as strongly as its shape (`objectives.anchor`), the
-mean of the two directions of contrast. A group is a fold of a problem; several problems may share a stack.
+mean of the two directions of contrast. A group is a fold of a problem; several problems may share a
+stack.
 """
 
 import math

@@ -141,7 +141,7 @@ def gaussian_starts(
     )
     starts = {}
     for name, (left, rho, right) in found.items():
-        k = max(1, int((rho > 0).sum()))
+        k = max(1, int((rho > 1e-9).sum()))
         starts[name] = Start(
             white_x @ left[:, :k], white_y @ right[:k].T, rho[:k], white_x, white_y, GAUSSIAN
         )
