@@ -80,7 +80,7 @@ def estimates(
 @torch.no_grad()
 def _held_out(critic, sides, rows, batch) -> np.ndarray:
     """The mean over whole batches of the other half."""
-    found = []
+    found, batch = [], min(batch, len(rows))
     for part in rows.split(batch):
         if len(part) == batch:
             scores = critic(*(side[part][None] for side in sides))[:, 0]

@@ -7,8 +7,8 @@ is clipped, so they have a known range, and the empirical Bernstein inequality o
 bounds the mean from below. Folds share the error probability; the mean of their bounds is a
 bound.
 
-The value of a block is at most the clip plus 1. With the clip at most :math:`\log n - 1` the bound is
-at most the log of the number of pairs.
+The value of a block is at most the clip plus 1. With the clip at most :math:`\log n - 1` the bound
+is at most the log of the number of pairs.
 """
 
 import math

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..training import keep_large_buffers, pick_device
 from ..validate import nats_per, whole_number
-from . import certificate, crossfit, diagnostics, permutation, table, uncertainty
+from . import certificate, crossfit, diagnostics, permutation, storage, table, uncertainty
 from .report import Report
 
 
@@ -174,17 +174,16 @@ class MIEstimator(BaseEstimator):
 
     def save(self, path: str | Path) -> Path:
         """Write the fitted estimator to one file of plain arrays (NPZ, no pickle)."""
-        from .storage import save
-
         check_is_fitted(self, "members_")
-        return save(self, Path(path))
+        return storage.save(self, Path(path))
 
     @staticmethod
     def load(path: str | Path) -> "MIEstimator":
         """Read what `save` wrote; nothing in the file is executed."""
-        from .storage import load
-
-        return load(Path(path))
+        parameters, fitted = storage.load(Path(path))
+        est = MIEstimator(**parameters)
+        vars(est).update(fitted)
+        return est
 
 
 def _empty(columns: list[table.Column]) -> list[table.Column]:

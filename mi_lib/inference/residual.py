@@ -143,7 +143,8 @@ def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: i
     optimiser = torch.optim.AdamW(parameters, rate, weight_decay=DECAY, fused=device.type != "mps")
     average = [p.detach().clone() for p in parameters]
     best = [p.detach().clone() for p in parameters]
-    generator = torch.Generator().manual_seed(seed)
+    # Own streams: a member sees the same batches whatever else is in the stack.
+    generators = [torch.Generator().manual_seed(name + 2**32) for name in names]
     t = stack.training.shape[1]
     batch = min(batch, t)
     per_epoch = max(1, t // batch)
@@ -155,7 +156,7 @@ def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: i
     order = None
     while done < steps:
         if done % per_epoch == 0:
-            order = torch.stack([torch.randperm(t, generator=generator) for _ in names])
+            order = torch.stack([torch.randperm(t, generator=own) for own in generators])
         part = done % per_epoch
         rows = stack.training[groups].gather(1, order[:, part * batch : (part + 1) * batch])
         scores = critic(*_points(stack, groups, rows)) + stack.start(groups, rows, rows)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from .crossfit import Group, Member, Plan
 from .diagnostics import Diagnostic
@@ -51,10 +52,8 @@ def save(est: Any, path: Path) -> Path:
     return path
 
 
-def load(path: Path) -> Any:
-    """The estimator; a ValueError where the file is none of ours."""
-    from .estimator import MIEstimator
-
+def load(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters and fitted attributes; a ValueError where the file is none of ours."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -64,17 +63,21 @@ def load(path: Path) -> Any:
         known = False
     if not known:
         raise ValueError(f"{path} is not an estimator saved by this version; fit and save again")
-    est = MIEstimator(**meta["parameters"])
-    for name, value in meta["values"].items():
-        setattr(est, name, value)
-    est.interval_, est.n_pairs_ = tuple(meta["interval"]), meta["pairs"]
-    est.steps_, est.plan_, est.curve_ = meta["steps"], Plan(**meta["plan"]), meta["curve"]
-    est.diagnostics_ = [Diagnostic(**found) for found in meta["diagnostics"]]
-    est.x_columns_, est.y_columns_ = ([_column(*c) for c in side] for side in meta["columns"])
-    est.pmi_, est.slopes_ = arrays["pmi"], arrays["slopes"]
-    est.reliability_ = tuple(arrays[f"reliability{i}"] for i in range(3))
-    est.members_ = _members(meta, arrays, est.slopes_)
-    return est
+    x_columns, y_columns = ([_column(*c) for c in side] for side in meta["columns"])
+    return meta["parameters"], meta["values"] | {
+        "interval_": tuple(meta["interval"]),
+        "n_pairs_": meta["pairs"],
+        "steps_": meta["steps"],
+        "plan_": Plan(**meta["plan"]),
+        "curve_": meta["curve"],
+        "diagnostics_": [Diagnostic(**found) for found in meta["diagnostics"]],
+        "x_columns_": x_columns,
+        "y_columns_": y_columns,
+        "pmi_": arrays["pmi"],
+        "slopes_": arrays["slopes"],
+        "reliability_": tuple(arrays[f"reliability{i}"] for i in range(3)),
+        "members_": _members(meta, arrays, arrays["slopes"]),
+    }
 
 
 def _sizes(critic: Residual) -> list[int]:
@@ -99,8 +102,6 @@ def _group_arrays(group: Group) -> dict[str, np.ndarray]:
 
 
 def _members(meta: dict, arrays: dict, slopes: np.ndarray) -> list[Member]:
-    import torch
-
     x_dim, y_dim, hidden, embedding = meta["critic"]["sizes"]
     critic = Residual(x_dim, y_dim, meta["critic"]["seeds"], hidden, embedding)
     prefix = "critic/"
