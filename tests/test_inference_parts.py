@@ -224,10 +224,23 @@ def test_the_spread_of_independent_values_is_their_standard_error():
 
 def test_the_interval_widens_towards_where_the_estimate_is_going():
     spread = uncertainty.Spread(0.1, 0.0, 0.0)
-    low, high = uncertainty.interval(2.0, spread, 0.0, 0.95)
+    still = uncertainty.Growth()
+    low, high = uncertainty.interval(2.0, spread, still, 0.95)
     assert (low, high) == pytest.approx((2 - 0.196, 2 + 0.196), abs=1e-3)
-    assert uncertainty.interval(2.0, spread, 0.3, 0.95) == pytest.approx((low - 0.15, high + 0.3))
-    assert uncertainty.interval(0.1, spread, 0.0, 0.95)[0] == 0
+    grows, perhaps = uncertainty.Growth(0.3, 0.1), uncertainty.Growth(0.3, 0.2)
+    assert uncertainty.interval(2.0, spread, grows, 0.95) == pytest.approx((low, high + 0.6))
+    assert uncertainty.interval(2.0, spread, perhaps, 0.95) == pytest.approx(
+        (low - 0.3, high + 0.3)
+    )
+    assert uncertainty.interval(0.1, spread, still, 0.95)[0] == 0
+
+
+def test_growth_is_the_paired_gain_and_counts_when_certain():
+    full = np.random.default_rng(13).standard_normal(100)
+    growth = uncertainty.growth_of(full, full - 0.2 + 0.01 * np.arange(100) / 99)
+    assert growth.gain == pytest.approx(0.195) and growth.error == pytest.approx(0.0003, abs=1e-4)
+    assert growth.added == growth.gain
+    assert uncertainty.Growth(0.1, 0.06).added == 0 and uncertainty.Growth(-1.0, 0.1).added == 0
 
 
 # the lower bound

@@ -42,7 +42,7 @@ def test_a_piece_is_written_once_and_read_back(two_tasks, tmp_path):
     stored = Stored(tuple(pieces), tmp_path, ("mi_lib.experiments.suite",))
     frame = suite.table(stored.records)
     assert sorted(set(frame["training"])) == ["DV", "InfoNCE", "MINE", "NWJ", "cca", "ksg", "ours"]
-    assert len(frame) == 14 and np.isfinite(frame[["truth", "mi", "seconds"]]).all(None)
+    assert len(frame) == 14 and np.isfinite(frame[["truth", "mi", "seconds"]]).all(axis=None)
     ours = frame[frame["training"] == "ours"]
     assert (ours["low"] <= ours["mi"]).all() and ours["truth"].tolist() == pytest.approx(
         [task.mi() for task in two_tasks], abs=1e-5

@@ -35,6 +35,7 @@ def plan_for(n: int, seed: int, device: str, **given) -> Plan:
     sizes = {"folds": 5, "seeds": 2}
     sizes |= {"hidden": 64, "batch": 64, "steps": 400} if n <= 1_500 else {}
     sizes |= {"hidden": 128, "batch": 128, "steps": 1_500} if n > 1_500 else {}
+    sizes |= {"batch": 256, "steps": 3_000} if n > 20_000 else {}
     sizes |= {key: value for key, value in given.items() if value is not None}
     return Plan(**sizes, seed=seed, device=device)
 
@@ -138,11 +139,11 @@ def stack_of(groups: list[Group], device: str) -> Stack:
 @torch.no_grad()
 def towers(critic: Residual, which: slice, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Tower outputs [s, b, e + 1] of the members of one group, a few thousand rows at a time."""
-    count = len(critic.seeds)
+    count = which.stop - which.start
     outputs = []
     for rows in torch.arange(len(x), device=x.device).split(ROWS_AT_ONCE):
-        f, g = critic.towers(x[rows].expand(count, -1, -1), y[rows].expand(count, -1, -1))
-        outputs.append((f[which], g[which]))
+        sides = (z[rows].expand(count, -1, -1) for z in (x, y))
+        outputs.append(critic.towers(*sides, which))
     return tuple(torch.cat(parts, 1) for parts in zip(*outputs, strict=True))
 
 

@@ -150,8 +150,8 @@ def check(
                 growth / bit,
                 "within 0.05 + 5 %",
                 abs(growth) / bit <= 0.05 + 0.05 * max(0.0, value) / bit,
-                "The estimate still moves with the number of pairs: read it as a lower value, "
-                "and get more pairs if you can.",
+                "The plug-in still moves with the number of pairs: mi_ has one such gain added and "
+                "may still be too low; get more pairs if you can.",
             )
         )
     return found

@@ -21,8 +21,9 @@ from .report import Report
 class MIEstimator(BaseEstimator):
     r"""Mutual information of paired samples, by cross-fitted InfoNCE-anchor critics.
 
-    The estimate is the mean over pairs of a calibrated log ratio that was fitted without the pair:
-    :math:`\hat I = \frac1n\sum_i c_{-k(i)}(x_i, y_i)`.
+    The plug-in is the mean over pairs of a calibrated log ratio that was fitted without the pair:
+    :math:`\frac1n\sum_i c_{-k(i)}(x_i, y_i)`. Where a fit with half of the training pairs shows
+    that it still grows, the estimate is the plug-in plus the gain from that last doubling.
 
     Parameters
     ----------
@@ -36,7 +37,8 @@ class MIEstimator(BaseEstimator):
 
     Attributes
     ----------
-    mi_ : the estimate, not below zero. plug_in_ : the same before it is cut at zero.
+    mi_ : the estimate, not below zero. plug_in_ : the mean of ``pmi_``, before anything is added.
+    growth_ : the gain from the last doubling of training pairs, and its standard error.
     interval_ : (low, high). standard_error_ : its random part.
     lower_bound_ : exceeded by the true value with the stated confidence.
     dv_ : the held-out Donsker-Varadhan value of the same critic, an estimate.
@@ -106,16 +108,19 @@ class MIEstimator(BaseEstimator):
         unit, own = nats_per(self.unit), scored.scores[:, 0]
         n, value = len(own), float(own.mean())
         spread = uncertainty.spread_of(own, scored.fold_of, scored.by_seed)
-        growth = None if half is None else value - float(half.scores[:, 0].mean())
+        growth = uncertainty.Growth()
+        if half is not None:
+            growth = uncertainty.growth_of(own, half.scores[:, 0])
         training = len(scored.members[0].group.fold.training)
         self.n_pairs_, self.plan_ = n, plan
         self.x_columns_, self.y_columns_ = (_empty(side) for side in columns)
         self.slopes_, self.curve_, self.steps_ = scored.slopes, scored.curve, scored.steps
         self.plug_in_ = value / unit
-        self.mi_ = max(0.0, self.plug_in_)
+        self.mi_ = max(0.0, (value + growth.added) / unit)
+        self.growth_ = growth.gain / unit, growth.error / unit
         self.half_ = None if half is None else float(half.scores[:, 0].mean()) / unit
         self.standard_error_ = spread.total / unit
-        ends = uncertainty.interval(value, spread, growth or 0.0, self.confidence)
+        ends = uncertainty.interval(value, spread, growth, self.confidence)
         self.interval_ = tuple(end / unit for end in ends)
         self.pmi_ = own / unit
         scale = diagnostics.mean_of_exp(scored.scores[:, 1:])[0]
@@ -125,7 +130,13 @@ class MIEstimator(BaseEstimator):
         self.reliability_ = diagnostics.reliability(own, scored.scores[:, 1:])
         repeated = _repeated(*columns)
         self.diagnostics_ = diagnostics.check(
-            scored.scores, scored.slopes, spread, growth, training, plan.batch, repeated
+            scored.scores,
+            scored.slopes,
+            spread,
+            None if half is None else growth.gain,
+            training,
+            plan.batch,
+            repeated,
         )
         self.members_ = [_without_data(member) for member in scored.members]
         return self

@@ -27,7 +27,8 @@ class Report:
         """The report of a fitted estimator."""
         percent = f"{100 * est.confidence:g} %"
         rows = {
-            "mutual information": (est.mi_, "mean held-out log ratio, calibrated"),
+            "mutual information": (est.mi_, "plug-in, and the gain where it still grows"),
+            "plug-in": (est.plug_in_, "mean held-out log ratio, calibrated"),
             "interval, low": (est.interval_[0], f"{percent}; pairs, folds, seeds, growth"),
             "interval, high": (est.interval_[1], f"{percent}; pairs, folds, seeds, growth"),
             "lower bound": (est.lower_bound_, f"holds with confidence {percent}, any critic"),

@@ -40,24 +40,24 @@ class Residual(Separable):
         last[: len(self.seeds)] = 0  # f and a
         last[:, :, -1] = 0  # b, too
 
-    def _through_layers(self, hidden: Float[Tensor, "m b h"]) -> Float[Tensor, "m b e"]:
-        for weight, bias in zip(self.weights, self.biases, strict=True):
-            hidden = torch.baddbmm(bias, nn.functional.silu(hidden), weight)
-        return hidden
-
-    def towers(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Outputs [m, b, e + 1] of both sides."""
-        self._check(x, y)
+    def towers(self, x: Tensor, y: Tensor, which: slice = slice(None)) -> tuple[Tensor, Tensor]:
+        """Outputs [m, b, e + 1] of both sides, of the members ``which``."""
         x, y = (torch.cat([z, (z.square() - 1) / math.sqrt(2)], -1) for z in (x, y))
         hidden = torch.cat(
             [
-                torch.baddbmm(self.bias_x, x, self.first_x),
-                torch.baddbmm(self.bias_y, y, self.first_y),
+                torch.baddbmm(self.bias_x[which], x, self.first_x[which]),
+                torch.baddbmm(self.bias_y[which], y, self.first_y[which]),
             ]
         )
-        return self._through_layers(hidden).chunk(2)
+        for weights, biases in zip(self.weights, self.biases, strict=True):
+            weight, bias = (
+                part.unflatten(0, (2, -1))[:, which].flatten(0, 1) for part in (weights, biases)
+            )
+            hidden = torch.baddbmm(bias, nn.functional.silu(hidden), weight)
+        return hidden.chunk(2)
 
     def forward(self, x: Tensor, y: Tensor) -> Float[Tensor, "m b b"]:
+        self._check(x, y)
         return combine(*self.towers(x, y))
 
 
@@ -148,7 +148,7 @@ def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: i
     t = stack.training.shape[1]
     batch = min(batch, t)
     per_epoch = max(1, t // batch)
-    every = max(per_epoch, 10)
+    every = min(max(per_epoch, 10), 100)
     looked = stack.validation[groups, :JUDGED]
     start_looked = stack.start(groups, looked, looked)
     lowest = anchored(start_looked)  # the start alone: the network must beat it

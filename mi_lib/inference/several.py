@@ -50,15 +50,19 @@ def conditional_mi(x: Any, y: Any, z: Any, **parameters) -> ConditionalMI:
     full = [crossfit.cross_fit([problem], plan)[0] for problem in problems]
     values = full[0].scores[:, 0] - full[1].scores[:, 0]
     spread = uncertainty.spread_of(values, full[0].fold_of, full[0].by_seed - full[1].by_seed)
-    growth = 0.0
+    growth = uncertainty.Growth()
     if est.stability:
         half = [crossfit.cross_fit([problem], plan, 0.5)[0] for problem in problems]
-        growth = float(values.mean() - (half[0].scores[:, 0] - half[1].scores[:, 0]).mean())
+        growth = uncertainty.growth_of(values, half[0].scores[:, 0] - half[1].scores[:, 0])
     value = float(values.mean())
     ends = uncertainty.interval(value, spread, growth, est.confidence)
     joint, of_z = (float(part.scores[:, 0].mean()) / unit for part in full)
     return ConditionalMI(
-        max(0.0, value / unit), tuple(end / unit for end in ends), joint, of_z, est.unit
+        max(0.0, (value + growth.added) / unit),
+        tuple(end / unit for end in ends),
+        joint,
+        of_z,
+        est.unit,
     )
 
 
@@ -106,7 +110,9 @@ def mi_matrix(values: Any, **parameters) -> MIMatrix:
             for (i, j), scored in zip(part, crossfit.cross_fit(problems, plan), strict=True):
                 own = scored.scores[:, 0]
                 spread = uncertainty.spread_of(own, scored.fold_of, scored.by_seed)
-                ends = uncertainty.interval(float(own.mean()), spread, 0.0, est.confidence)
+                ends = uncertainty.interval(
+                    float(own.mean()), spread, uncertainty.Growth(), est.confidence
+                )
                 entries = max(0.0, own.mean()), *ends
                 for frame, entry in zip(frames, entries, strict=True):
                     frame.iloc[i, j] = frame.iloc[j, i] = entry / unit

@@ -31,6 +31,7 @@ def save(est: Any, path: Path) -> Path:
         "parameters": est.get_params() | {"random_state": None},
         "values": {name: getattr(est, name) for name in PLAIN},
         "interval": est.interval_,
+        "growth": est.growth_,
         "pairs": est.n_pairs_,
         "steps": est.steps_,
         "plan": asdict(est.plan_) | {"device": "cpu"},
@@ -66,6 +67,7 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     x_columns, y_columns = ([_column(*c) for c in side] for side in meta["columns"])
     return meta["parameters"], meta["values"] | {
         "interval_": tuple(meta["interval"]),
+        "growth_": tuple(meta["growth"]),
         "n_pairs_": meta["pairs"],
         "steps_": meta["steps"],
         "plan_": Plan(**meta["plan"]),
