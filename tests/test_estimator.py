@@ -357,3 +357,25 @@ def test_it_runs_on_a_gpu():
     x, y = gaussian(200)
     est = MIEstimator(random_state=0, device="cuda", **SMALL).fit(torch.from_numpy(x), y)
     assert est.mi_ == pytest.approx(-0.5 * math.log2(1 - 0.64), abs=0.3)
+
+
+def test_the_identities_hold_for_gaussian_pairs_and_each_can_fail(monkeypatch):
+    from mi_lib.inference import consistency
+
+    x, y = gaussian(400)
+    found = consistency.self_consistency(x, y, random_state=0, **SMALL)
+    assert list(found.index) == ["independence", "data processing", "additivity"]
+    assert found["ok"].all()
+    assert found.loc["independence", "expected"] == 0
+    assert found.loc["additivity", "value"] > 1.3 * found.loc["data processing", "value"]
+
+    class Constant(MIEstimator):
+        """Reports one bit whatever the data."""
+
+        def fit(self, x, y):
+            self.mi_, self.standard_error_, self.growth_ = 1.0, 0.0, (0.0, 0.0)
+            return self
+
+    monkeypatch.setattr(consistency, "MIEstimator", Constant)
+    wrong = consistency.self_consistency(x, y)
+    assert wrong["ok"].tolist() == [False, True, False]

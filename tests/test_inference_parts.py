@@ -8,7 +8,7 @@ import torch
 from scipy import special, stats
 
 from mi_lib import objectives
-from mi_lib.data.elliptical import Elliptical, sparse
+from mi_lib.data.elliptical import Elliptical, dense, sparse
 from mi_lib.inference import calibration, certificate, diagnostics, permutation, starts, uncertainty
 from mi_lib.inference.baselines import cca, ksg
 from mi_lib.inference.crossfit import joint_codes
@@ -390,3 +390,37 @@ def test_baselines_refuse_what_they_cannot_use():
         ksg(x, x + RNG.standard_normal(60), k=60)
     with pytest.raises(ValueError, match="x has 60 rows and y 59"):
         ksg(x, x[1:])
+
+
+def test_any_critic_can_be_checked_from_its_scores():
+    rng = np.random.default_rng(14)
+    rho, n = 0.8, 400
+    x = rng.standard_normal(n)
+    y = rho * x + np.sqrt(1 - rho**2) * rng.standard_normal(n)
+    squares = rho**2 * (x[:, None] ** 2 + y**2) - 2 * rho * np.outer(x, y)
+    exact = -0.5 * np.log(1 - rho**2) - squares / (2 * (1 - rho**2))
+    assert all(found.ok for found in diagnostics.check_matrix(exact))
+    wrong = {found.name for found in diagnostics.check_matrix(3 * exact + 1) if not found.ok}
+    assert "plug-in less DV, bits" in wrong and "calibration gap of the posterior" in wrong
+    with pytest.raises(ValueError, match=r"scores have shape \(400,\)"):
+        diagnostics.check_matrix(exact[0])
+
+
+def test_the_curvature_of_the_scale_is_largest_at_nu_equal_k():
+    from mi_lib.experiments.finite_sample import curvature
+
+    values = [curvature(nu, 127) for nu in (1, 10, 127, 1000)]
+    assert max(values) == values[2] == 0.25
+    assert values[0] == pytest.approx(127 / 128**2)
+
+
+def test_plain_critics_fall_into_the_trap_at_nu_1_and_less_at_nu_k():
+    from mi_lib.experiments.finite_sample import train_plain
+
+    x, y, _ = Elliptical(dense(10, 0.5)).draw(500, np.random.default_rng(15))
+    curves = train_plain(x, y, (1.0, 63.0), steps=100, batch=64)
+    last = curves[curves["step"] == 100].set_index("nu")
+    truth = Elliptical(dense(10, 0.5)).nats() / math.log(2)
+    assert abs(last.loc[63.0, "plug_in"] - truth) < abs(last.loc[1.0, "plug_in"] - truth)
+    assert last.loc[1.0, "plug_in"] - last.loc[1.0, "dv"] > 1
+    assert abs(last.loc[1.0, "calibrated"] - truth) < abs(last.loc[1.0, "plug_in"] - truth)

@@ -30,7 +30,17 @@ Everything inside is in nats and in log space. Memory grows linearly with the nu
 """
 
 from .baselines import cca, ksg
+from .consistency import self_consistency
+from .diagnostics import check_matrix
 from .estimator import MIEstimator
 from .several import conditional_mi, mi_matrix
 
-__all__ = ["MIEstimator", "cca", "conditional_mi", "ksg", "mi_matrix"]
+__all__ = [
+    "MIEstimator",
+    "cca",
+    "check_matrix",
+    "conditional_mi",
+    "ksg",
+    "mi_matrix",
+    "self_consistency",
+]

@@ -15,6 +15,12 @@ from scipy import special
 from .uncertainty import Spread
 
 BINS = 10
+SCORES_ALONE = (
+    "mean ratio of random pairs",
+    "mean inverse ratio of true pairs",
+    "calibration gap of the posterior",
+    "plug-in less DV, bits",
+)
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,20 @@ def reliability(
     mean = np.bincount(bins, weight * chance, BINS)
     used = total > 0
     return mean[used] / total[used], true[used] / total[used], total[used]
+
+
+def check_matrix(scores: Float[np.ndarray, "n n"]) -> list[Diagnostic]:
+    """The checks that need scores alone, for any critic: ``scores[i, j] = c(x_i, y_j)`` in nats on
+    pairs that it has not seen."""
+    scores = np.asarray(scores, dtype=float)
+    if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or len(scores) < 10:
+        raise ValueError(f"scores have shape {scores.shape}; pass a square matrix of 10 pairs up")
+    n = len(scores)
+    steps = [0, *range(1, min(n, 65))]
+    columns = [np.roll(scores, -step, axis=1).diagonal() for step in steps]
+    none = Spread(0.0, 0.0, 0.0)
+    found = check(np.stack(columns, 1), np.ones((1, 3)), none, None, n, n, 0.0)
+    return [d for d in found if d.name in SCORES_ALONE]
 
 
 def check(

@@ -5,7 +5,7 @@ from .anchor_scale import scale_curvature, scale_paths, scale_variances
 from .density_ratios import landing_scale, scale_valley
 from .infonce_ceiling import ceiling_against_k, certified, sandwich
 from .large_k import between_dv_and_nwj, convergence, scale_cost
-from .practice import heat_map, report_figure
+from .practice import heat_map, nu_trap, report_figure
 from .scoring_rules import bayes_tangents, gradients_on_simplex
 from .style import set_style
 from .variants import alpha_excess, alpha_map, learnt_contrast, multilabel_values
@@ -28,6 +28,7 @@ __all__ = [
     "learnt_contrast",
     "loss_landscapes",
     "multilabel_values",
+    "nu_trap",
     "readings_at_truth",
     "readings_of_scaled",
     "report_figure",

@@ -1,4 +1,4 @@
-"""Figures of the practice chapters: the report of a fit, and the matrix of a table."""
+"""Figures of the practice chapters: the report of a fit, a matrix, the trap of nu = 1."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,6 +30,29 @@ def report_figure(
     right.hist(pmi, bins=60, color=GREY)
     right.axvspan(*interval, color=BLUE, alpha=0.4)
     right.set(xlabel=f"held-out PMI of the pairs ({unit})", ylabel="pairs")
+    right.set_title(f"95 %: {interval[0]:.2f} to {interval[1]:.2f} {unit}", fontsize=10)
+    return figure
+
+
+def nu_trap(curves: pd.DataFrame, truth: float) -> Figure:
+    """Readings of plain critics against the training step, a panel for each nu
+    (see `experiments.finite_sample.train_plain`)."""
+    nus = sorted(curves["nu"].unique())
+    figure, axes = plt.subplots(1, len(nus), figsize=(10, 3.8), sharey=True, layout="constrained")
+    lines = {
+        "training": (GREY, "--", "plug-in, training pairs"),
+        "plug_in": (RED, "-", "plug-in, held-out pairs"),
+        "dv": (BLUE, "-", "DV, held-out pairs"),
+        "calibrated": (INK, "-", "plug-in, calibrated"),
+    }
+    for axis, nu in zip(axes, nus, strict=True):
+        part = curves[curves["nu"] == nu]
+        for name, (color, style, label) in lines.items():
+            axis.plot(part["step"], part[name], color=color, ls=style, label=label)
+        axis.axhline(truth, color=INK, lw=0.8, ls=":")
+        axis.set(title=f"nu = {nu:g}", xlabel="training step", ylim=(-1, 8))
+    axes[0].set_ylabel("reading (bits)")
+    axes[-1].legend(loc="upper left", fontsize=9)
     return figure
 
 
