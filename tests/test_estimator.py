@@ -179,7 +179,7 @@ def test_what_is_saved_loads_without_pickle_and_scores_alike(fitted, tmp_path):
 def test_letters_survive_saving(tmp_path):
     x, y = gaussian(120)
     frame = pd.DataFrame({"a": np.where(x > 0, "u", "v"), "b": x})
-    for side in (frame, frame[["a"]]):
+    for side in (frame, frame[["a"]], frame[["b"]]):
         est = MIEstimator(random_state=0, **SMALL).fit(side, np.where(y > 0, 1, 2))
         loaded = MIEstimator.load(est.save(tmp_path / "letters.npz"))
         again = loaded.pmi(side, np.where(y > 0, 1, 2))

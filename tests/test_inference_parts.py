@@ -149,6 +149,22 @@ def test_a_start_from_counts_is_the_log_ratio_of_the_table():
     assert scores == pytest.approx(start.table, abs=1e-4)
 
 
+def test_a_start_from_classes_is_the_log_ratio_of_the_mixture():
+    rng = np.random.default_rng(16)
+    codes = rng.choice(2, 20_000, p=[0.7, 0.3])
+    z = np.where(codes, 1.5, -0.5)[:, None] + np.where(codes, 0.5, 1.0)[:, None] * (
+        rng.standard_normal((20_000, 1))
+    )
+    common, each = starts.class_starts(z, codes, 2, "y")
+    assert np.ptp(common.whites) == 0 and np.ptp(each.whites) > 0.5
+    points = np.linspace(-2, 2, 9)
+    inside = stats.norm.pdf(points, -0.5, 1.0), stats.norm.pdf(points, 1.5, 0.5)
+    whole = 0.7 * inside[0] + 0.3 * inside[1]
+    sides = each.side(points[:, None], "x"), each.side(np.array([0, 1]), "y")
+    scores = starts.pair_scores(*sides, each.freedom, each.weight)
+    assert scores == pytest.approx(np.log(np.stack(inside, 1) / whole[:, None]), rel=0.06, abs=0.1)
+
+
 # the network and its loss
 
 

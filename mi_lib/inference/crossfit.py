@@ -15,6 +15,7 @@ from .table import Column
 
 PARTNERS = 64  # strangers that each held-out x is scored with
 ROWS_AT_ONCE = 4_096
+ROWS_A_LETTER = 10  # training pairs a letter, from which on letters are not rare
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Group:
     fold: Fold | None
     encode_x: Encoder
     encode_y: Encoder
-    start: starts.Start | starts.Counts
+    start: starts.AnyStart
     x: Float[np.ndarray, "n dx"] | None = None
     y: Float[np.ndarray, "n dy"] | None = None
     side_x: starts.Side | None = None
@@ -95,11 +96,12 @@ def joint_codes(columns: list[Column]) -> tuple[np.ndarray, int] | None:
 def encoded(group: Group, x: list[Column], y: list[Column]) -> Group:
     """The group with these columns as its data."""
     zx, zy = group.encode_x(x), group.encode_y(y)
-    if isinstance(group.start, starts.Counts):
-        sides = group.start.side(joint_codes(x)[0], "x"), group.start.side(joint_codes(y)[0], "y")
-    else:
-        sides = group.start.side(zx, "x"), group.start.side(zy, "y")
-    return replace(group, x=zx, y=zy, side_x=sides[0], side_y=sides[1])
+    letters = "xy" if isinstance(group.start, starts.Counts) else ""
+    if isinstance(group.start, starts.Classes):
+        letters = group.start.letters
+    side_x = group.start.side(joint_codes(x)[0] if "x" in letters else zx, "x")
+    side_y = group.start.side(joint_codes(y)[0] if "y" in letters else zy, "y")
+    return replace(group, x=zx, y=zy, side_x=side_x, side_y=side_y)
 
 
 def prepare(x: list[Column], y: list[Column], fold: Fold) -> Group:
@@ -113,7 +115,29 @@ def prepare(x: list[Column], y: list[Column], fold: Fold) -> Group:
         zx, zy = encoders[0](x), encoders[1](y)
         tails = all(encoder.numeric for encoder in encoders)
         start = starts.choose(zx, zy, fold.training, fold.validation, tails)
+        if any(codes):
+            start = _or_classes(start, (zx, zy), codes, fold)
     return encoded(Group(fold, *encoders, start), x, y)
+
+
+def _or_classes(start: starts.Start, z, codes, fold: Fold) -> starts.AnyStart:
+    """A Gaussian for each letter, common covariance or own, by the validation score. A Gaussian
+    copula of indicators is no probability law; it competes only where letters are rare."""
+    which = 0 if codes[0] else 1
+    values, size = codes[which]
+    rows = fold.validation[: starts.JUDGED]
+
+    def score(candidate: starts.AnyStart) -> float:
+        given = list(z)
+        if isinstance(candidate, starts.Classes):
+            given[which] = values
+        sides = candidate.side(given[0][rows], "x"), candidate.side(given[1][rows], "y")
+        return starts.judge(*sides, candidate)
+
+    t = fold.training
+    classes = starts.class_starts(z[1 - which][t], values[t], size, "xy"[which])
+    rare = len(t) < ROWS_A_LETTER * size
+    return min([start, *classes] if rare else classes, key=score)
 
 
 def stack_of(groups: list[Group], device: str) -> Stack:

@@ -8,7 +8,8 @@ Student copula with :math:`\nu` degrees of freedom has
 .. math:: \log r = C - \tfrac12\sum_k\log(1-\rho_k^2) - \tfrac{\nu+d_x+d_y}{2}\log(1+\tfrac q\nu)
           + \tfrac{\nu+d_x}{2}\log(1+\tfrac{q_x}\nu) + \tfrac{\nu+d_y}{2}\log(1+\tfrac{q_y}\nu).
 
-A very large :math:`\nu` is the Gaussian copula. A table of counts has the same form with q linear.
+A very large :math:`\nu` is the Gaussian copula. A table of counts, and a Gaussian for each letter,
+have the same form with q linear.
 So every start is :math:`A(x) + B(y) + \phi(\alpha(x) + \beta(y) - 2\,s(x)\cdot t(y))`: all pairs
 of a batch cost one matrix product.
 """
@@ -91,6 +92,51 @@ class Counts:
         return Side(s, zero, zero)
 
 
+@dataclass(frozen=True)
+class Classes:
+    r"""One side letters, the other a Gaussian for each letter:
+    :math:`\log r = \log N(z; \mu_k, \Sigma_k) - \log\sum_j p_j N(z; \mu_j, \Sigma_j)`."""
+
+    centres: Float[np.ndarray, "k d"]
+    whites: Float[np.ndarray, "k d d"]
+    log_shares: Float[np.ndarray, " k"]
+    letters: str  # "x" or "y": the side of the letters
+
+    freedom = GAUSSIAN
+    weight = GAUSSIAN / 2
+
+    def side(self, values: np.ndarray, which: str) -> Side:
+        """The letters give their indicator, the other side its log ratio with each letter."""
+        zero = np.zeros(len(values))
+        if which == self.letters:
+            return Side(np.eye(len(self.centres))[values], zero, zero)
+        inside = [
+            np.linalg.slogdet(white)[1] - 0.5 * (((values - centre) @ white) ** 2).sum(1)
+            for centre, white in zip(self.centres, self.whites, strict=True)
+        ]
+        log = np.stack(inside, 1)
+        whole = special.logsumexp(log + self.log_shares, axis=1, keepdims=True)
+        return Side(log - whole, zero, zero)
+
+
+def class_starts(
+    z: Float[np.ndarray, "t d"], codes: Int[np.ndarray, " t"], size: int, letters: str
+) -> list[Classes]:
+    """Letters with one common covariance, and with one each, pulled towards the common one."""
+    counts = np.bincount(codes, minlength=size)
+    centres = np.stack([z[codes == k].sum(0) / (counts[k] + 1) for k in range(size)])
+    left = z - centres[codes]
+    pooled = _shrunk(left)[0]
+    pull = 2 * (z.shape[1] + 1)
+    own = [
+        (left[codes == k].T @ left[codes == k] + pull * pooled) / (counts[k] + pull)
+        for k in range(size)
+    ]
+    log_shares = np.log((counts + 0.5) / (counts + 0.5).sum())
+    whites = np.stack([_whiten(pooled)] * size), np.stack([_whiten(matrix) for matrix in own])
+    return [Classes(centres, white, log_shares, letters) for white in whites]
+
+
 def student_score(z: np.ndarray, freedom: float) -> np.ndarray:
     """The Student quantile at the probability of a normal score."""
     tail = stats.t.isf(special.ndtr(-np.abs(z)), freedom)
@@ -148,7 +194,7 @@ def gaussian_starts(
     return starts
 
 
-def judge(x: Side, y: Side, start: Start | Counts) -> float:
+def judge(x: Side, y: Side, start: "AnyStart") -> float:
     """The logistic score of the start on validation pairs; the smaller the better."""
     scores = torch.from_numpy(pair_scores(x, y, start.freedom, start.weight))
     n = len(scores)
@@ -186,6 +232,9 @@ def counts_start(
     expected = np.outer(margins[0] / margins[0].sum(), margins[1] / margins[1].sum())
     prior = joint.size / 2
     return Counts(np.log((joint + prior * expected) / (len(training) + prior) / expected))
+
+
+AnyStart = Start | Counts | Classes
 
 
 def stacked(sides: list[Side], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:

@@ -14,11 +14,12 @@ from .crossfit import Group, Member, Plan
 from .diagnostics import Diagnostic
 from .encoding import Encoder, Indicators, NormalScore
 from .residual import Residual
-from .starts import Counts, Start
+from .starts import Classes, Counts, Start
 from .table import Column
 
 FORMAT = 1
 PLAIN = ("plug_in_", "mi_", "half_", "standard_error_", "dv_", "lower_bound_", "p_value_")
+CLASSES = ("centres", "whites", "log_shares", "letters")
 START = ("x_map", "y_map", "rho", "x_white", "y_white")
 
 
@@ -99,6 +100,8 @@ def _group_arrays(group: Group) -> dict[str, np.ndarray]:
             found |= {f"{side}{i}/{key}": part for key, part in vars(fitted).items()}
     if isinstance(group.start, Counts):
         return found | {"table": group.start.table}
+    if isinstance(group.start, Classes):
+        return found | {name: np.asarray(getattr(group.start, name)) for name in CLASSES}
     found |= {name: getattr(group.start, name) for name in START}
     return found | {"freedom": np.array(group.start.freedom)}
 
@@ -118,6 +121,8 @@ def _members(meta: dict, arrays: dict, slopes: np.ndarray) -> list[Member]:
         ]
         if "table" in own:
             start = Counts(own["table"])
+        elif "letters" in own:
+            start = Classes(*(own[name] for name in CLASSES[:3]), str(own["letters"]))
         else:
             start = Start(*(own[name] for name in START), float(own["freedom"]))
         group = Group(None, *encoders, start)
