@@ -143,6 +143,15 @@ def test_any_finite_numbers_give_finite_results_or_a_value_error(values):
     assert np.isfinite([est.mi_, *est.interval_, est.dv_, est.lower_bound_]).all()
 
 
+def test_more_columns_than_rows_give_finite_numbers():
+    rng = np.random.default_rng(3)
+    x, y = rng.standard_normal((60, 80)), rng.standard_normal((60, 40))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        est = quick().fit(x, y)
+    assert np.isfinite([est.mi_, *est.interval_, est.dv_, est.lower_bound_]).all()
+
+
 def test_few_numbers_are_letters_and_many_are_numbers():
     few, many = table.read(np.arange(60) % 3, "x")[0], table.read(np.arange(60), "x")[0]
     assert few.letters == (0.0, 1.0, 2.0) and many.letters is None

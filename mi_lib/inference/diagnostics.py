@@ -105,7 +105,8 @@ def check(
             "mean inverse ratio of true pairs",
             inverse,
             "at most 1",
-            inverse <= 1.05 + 3 * inverse_error,
+            # A few impossible pairs make the mean large and its error larger.
+            inverse <= 1.05 + min(3 * inverse_error, 0.45),
             "Some true pairs look impossible to the critic: look at the pairs of lowest pmi for "
             "outliers or wrongly joined rows.",
         ),

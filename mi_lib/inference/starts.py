@@ -179,7 +179,7 @@ def gaussian_starts(
         left, rho, right = np.linalg.svd(white_x @ matrix @ white_y, full_matrices=False)
         found[name] = (left, np.minimum(rho, LARGEST), right)
     left, rho, right = found["all"]
-    bias = cx + cy
+    bias = min(cx + cy, 0.9)
     found["canonical"] = (
         left,
         np.sqrt(np.where(rho**2 > edge, np.maximum(rho**2 - bias, 0) / (1 - bias), 0)),
