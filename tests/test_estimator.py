@@ -39,6 +39,7 @@ def test_it_finds_gaussian_information_with_an_interval_around_it(fitted):
     truth = -0.5 * math.log2(1 - 0.64)
     assert est.mi_ == pytest.approx(truth, abs=0.15)
     assert est.interval_[0] < truth < est.interval_[1]
+    assert {type(end) for end in est.interval_} == {float}
     assert est.lower_bound_ <= truth
     assert est.p_value_ == 0.05
     assert est.plug_in_ == pytest.approx(est.pmi_.mean())

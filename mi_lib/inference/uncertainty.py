@@ -67,6 +67,6 @@ def interval(
     value: float, spread: Spread, growth: Growth, confidence: float
 ) -> tuple[float, float]:
     """(low, high) in nats around ``value`` plus what is added; not below zero."""
-    reach = stats.norm.isf((1 - confidence) / 2) * spread.total + abs(growth.gain)
+    reach = float(stats.norm.isf((1 - confidence) / 2)) * spread.total + abs(growth.gain)
     centre = value + growth.added
     return max(0.0, centre - reach), max(0.0, centre + reach)
