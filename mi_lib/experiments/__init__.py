@@ -21,6 +21,8 @@ SWEEPS: Mapping[str, str] = MappingProxyType(
         "decodable": "decodable",
         "self-supervised": "self_supervised",
         "proteins": "proteins",
+        "suite": "suite",
+        "independence": "suite",
     }
 )
 

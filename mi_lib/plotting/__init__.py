@@ -12,6 +12,7 @@ from .proteins import (
     roc_summary,
     trial_curves,
 )
+from .practice import heat_map, nu_trap, report_figure
 from .scoring_rules import bayes_tangents, gradients_on_simplex
 from .self_supervised import alpha_curves, learning_curves, probe_accuracies
 from .staircase import ablation, batch, staircases, two_readings
@@ -35,16 +36,19 @@ __all__ = [
     "convergence",
     "free_scales",
     "gradients_on_simplex",
+    "heat_map",
     "landing_scale",
     "learned_against_true",
     "learning_curves",
     "learnt_contrast",
     "loss_landscapes",
     "multilabel_values",
+    "nu_trap",
     "pmi_histograms",
     "probe_accuracies",
     "readings_at_truth",
     "readings_of_scaled",
+    "report_figure",
     "roc_summary",
     "rule_weights",
     "sandwich",
