@@ -5,6 +5,7 @@ from .anchor_scale import scale_curvature, scale_paths, scale_variances
 from .density_ratios import landing_scale, scale_valley
 from .infonce_ceiling import ceiling_against_k, certified, sandwich
 from .large_k import between_dv_and_nwj, convergence, scale_cost
+from .practice import heat_map, nu_trap, report_figure
 from .proteins import (
     auroc_differences,
     learned_against_true,
@@ -12,7 +13,6 @@ from .proteins import (
     roc_summary,
     trial_curves,
 )
-from .practice import heat_map, nu_trap, report_figure
 from .scoring_rules import bayes_tangents, gradients_on_simplex
 from .self_supervised import alpha_curves, learning_curves, probe_accuracies
 from .staircase import ablation, batch, staircases, two_readings
