@@ -80,10 +80,11 @@ def test_every_falsified_twin_gets_another_verdict(results):
 def test_every_claim_has_numbers_behind_it(results):
     for outcome, twin in results:
         for one in (*outcome.parts, *twin.parts):
-            assert one.cases > 0
+            assert one.cases > 0 or outcome.verdict == "not run"
             assert math.isfinite(one.margin)
             assert one.tolerance >= 0
-        assert any(one.role == "statement" for one in outcome.parts)
+        stated = any(one.role == "statement" for one in outcome.parts)
+        assert stated or (outcome.claim.experiment and outcome.verdict == "not run")
 
 
 def test_the_two_ceilings_are_twins_of_each_other(results):
