@@ -7,6 +7,9 @@
 1.324
 """
 
+from importlib import import_module
+from typing import Any
+
 from . import bounds, finite, scoring, symbolic
 from .bounds import (
     certified_kl,
@@ -35,6 +38,7 @@ __all__ = [
     "InverseLog",
     "Kliep",
     "Log",
+    "MIEstimator",
     "Power",
     "PseudoSpherical",
     "RobustDRE",
@@ -43,11 +47,23 @@ __all__ = [
     "bounds",
     "certified_kl",
     "chi_square_floor",
+    "conditional_mi",
     "finite",
     "generalised_dv",
     "infonce_ceiling",
     "k_way_jsd",
+    "mi_matrix",
     "printed_ceiling",
     "scoring",
     "symbolic",
 ]
+
+
+_INFERENCE = ("MIEstimator", "conditional_mi", "mi_matrix")
+
+
+def __getattr__(name: str) -> Any:
+    """Load the practitioner's door when it is opened: it brings scikit-learn along."""
+    if name in _INFERENCE:
+        return getattr(import_module(".inference", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

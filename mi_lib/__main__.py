@@ -1,4 +1,4 @@
-"""The shell commands: ``python -m mi_lib claims | sweep | data``."""
+"""The shell commands: ``python -m mi_lib claims | sweep | data | estimate``."""
 
 import argparse
 import sys
@@ -78,6 +78,13 @@ def data(args: argparse.Namespace) -> int:
     return 0
 
 
+def estimate(args: argparse.Namespace) -> int:
+    """Estimate the mutual information of columns of a file; 1 when a diagnostic warns."""
+    from .inference.command import run
+
+    return run(args)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line and run the command."""
     parser = argparse.ArgumentParser(prog="python -m mi_lib", description=__doc__)
@@ -99,6 +106,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     command.add_argument("action", choices=["list", "fetch", "build-imdb"], nargs="?")
     command.add_argument("what", nargs="?", help="a data set, or a zip file")
     command.set_defaults(run=data)
+    command = commands.add_parser("estimate", help="mutual information of columns of a file")
+    command.add_argument("file", type=Path, help="CSV, TSV, Parquet or NPZ")
+    command.add_argument("--x", required=True, help="columns of X, with commas between them")
+    command.add_argument("--y", required=True, help="columns of Y")
+    command.add_argument("--unit", default="bits", choices=("bits", "nats"))
+    command.add_argument("--seed", type=int, default=0)
+    command.add_argument("--format", default="table", choices=("table", "json"))
+    command.set_defaults(run=estimate)
     args = parser.parse_args(argv)
     try:
         return args.run(args)

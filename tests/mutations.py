@@ -219,7 +219,7 @@ GROUPS = [
         "mi_lib.symbolic",
         "tests/test_symbolic.py tests/test_scoring.py",
         "(bregman or regret or g_vanishes or properising or perspective or came_from or at_a_point"
-        " or brings or of_5_classes) and not 64",
+        " or brings or put_back or of_5_classes) and not 64",
         [
             (
                 "return tuple(common - d for d in gradient)",
@@ -231,6 +231,7 @@ GROUPS = [
             ("tuple(loss + d - shift", "tuple(loss + d + shift"),
             ("total * phi([1 / total", "phi([1 / total"),
             ("return -sum(sp.log(e) for e in eta)", "return sum(sp.log(e) for e in eta)"),
+            ("return _reduced(once)[0] if powers", "return once if powers"),
         ],
     ),
     Group(
@@ -277,6 +278,49 @@ GROUPS = [
             ("ridge / 2 * weights[:-1]", "ridge * weights[:-1]"),
             ("min(5, scores.shape[1])", "1"),
             ("deviation > 1e-8", "deviation > -1"),
+        ],
+    ),
+    Group(
+        "mi_lib.experiments.ranking",
+        "tests/test_ranking.py",
+        "",
+        [
+            ("- (count - 1) / 2", ""),
+            ("- positives * (positives + 1) / 2", ""),
+            ("last + 1 - true", "last - true"),
+            ("np.argsort(-scores", "np.argsort(scores"),
+            ("true / (true + false)).sum()", "true / (true + 2 * false)).sum()"),
+            ("keep = np.append(np.diff(false) > 0, True)", "keep = np.diff(false, prepend=-1) > 0"),
+            ("np.maximum(grid, 1 / true[-1])", "np.minimum(grid, 1 / true[-1])"),
+        ],
+    ),
+    Group(
+        "mi_lib.experiments.protein_protocols",
+        "tests/test_proteins.py",
+        "protocol or trials_differ",
+        [
+            ("held_out, replace=True)", "held_out, replace=False)"),
+            ("2 * held_out, replace=False)", "2 * held_out, replace=True)"),
+            ("usable = data.pairs[~touches(data.pairs, test)]", "usable = data.pairs"),
+            ("train = usable[~for_validation]", "train = usable"),
+            ("data.rows[np.unique(train)])", "data.rows)"),
+            ("others = test[:, None] != test[None, :]", "others = np.ones_like(known)"),
+            ("default_rng([20, trial])", "default_rng([20, 0])"),
+            ("own = standardise(data.rows[drawn], data.rows[drawn])", "own = x[drawn]"),
+            ("        data.pairs,\n        {", "        data.pairs[~outside],\n        {"),
+            ("isin(test, data.pairs[:, 0])[:, None]", "isin(test, data.pairs[:, 1])[:, None]"),
+        ],
+    ),
+    Group(
+        "mi_lib.experiments.protein_training",
+        "tests/test_proteins.py",
+        "alone or best_state or divided_out",
+        [
+            ("if value < member.loss:", "if True:"),
+            ("self.optimiser.state[parameter] = memory[name]", "pass"),
+            ("[:, list(places)].flatten(0, 1)", "[:, : len(places)].flatten(0, 1)"),
+            ("[..., list(places), :]", "[..., : len(places), :]"),
+            ("table + log_weight.double()[:, None]", "table"),
         ],
     ),
     Group(

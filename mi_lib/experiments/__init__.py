@@ -20,6 +20,9 @@ SWEEPS: Mapping[str, str] = MappingProxyType(
         "ablations": "staircase",
         "decodable": "decodable",
         "self-supervised": "self_supervised",
+        "proteins": "proteins",
+        "suite": "suite",
+        "independence": "suite",
     }
 )
 

@@ -63,6 +63,8 @@ def plateaus(table: Stored, record: str = "train") -> pd.DataFrame:
     """
     one_of("record", record, ("train", "held-out", "large"))
     rows = table.records[table.records["record"] == record]
+    if rows.empty:
+        return pd.DataFrame(columns=["training", "evaluation", "seed", "truth", "value"])
     levels = table.pieces[0].config["settings"]["levels"]
     tidy = rows.loc[rows.index.repeat(len(levels)), ["training", "evaluation", "seed"]].copy()
     tidy["truth"] = np.tile(np.asarray(levels, float), len(rows))
@@ -99,9 +101,10 @@ def summary(frame: pd.DataFrame, reference: str = "InfoNCE-anchor") -> pd.DataFr
         row |= {f"bias {truth:g}": bias for truth, bias in by_level.mean().items()}
         row["spread"] = by_level.std(ddof=1).mean() if len(own) > 1 else math.nan
         row["RMSE"] = float(np.mean(list(own.values())))
-        row["RMSE - anchor's"] = "" if name == reference else str(paired(own, base))
+        pairs = name != reference and set(own) & set(base)
+        row["RMSE - anchor's"] = str(paired(own, base)) if pairs else ""
         rows.append(row)
-    return pd.DataFrame(rows).set_index("estimator")
+    return pd.DataFrame(rows, columns=None if rows else ["estimator"]).set_index("estimator")
 
 
 def rmse_difference(frame: pd.DataFrame, a: str, b: str) -> Interval:
@@ -162,7 +165,8 @@ def curves(table: Stored) -> pd.DataFrame:
         frame["training"], frame["evaluation"] = training, evaluation
         frame["seeds"] = weight.sum()
         pooled.append(frame)
-    return pd.concat(pooled, ignore_index=True)
+    names = ["mean", "sd", "step", "training", "evaluation", "seeds"]
+    return pd.concat(pooled, ignore_index=True) if pooled else pd.DataFrame(columns=names)
 
 
 def reasons(table: Stored, estimators: tuple[str, ...]) -> pd.DataFrame:
@@ -179,7 +183,8 @@ def reasons(table: Stored, estimators: tuple[str, ...]) -> pd.DataFrame:
                 row[column] = values[column].mean()
                 row[f"{column} sd"] = values[column].std(ddof=1) if len(values) > 1 else math.nan
             rows.append(row)
-    return pd.DataFrame(rows)
+    names = ["training", "truth", "seeds", "plug-in", "dv", "scale"]
+    return pd.DataFrame(rows, columns=None if rows else names)
 
 
 def best(experiment: str, *names: str) -> Stored:

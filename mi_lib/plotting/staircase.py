@@ -36,7 +36,7 @@ def staircases(
         squeeze=False,
         layout="constrained",
     )
-    last = curves["step"].max() + curves["step"].min()
+    last = curves["step"].max() + curves["step"].min() if len(curves) else len(levels)
     edges = np.linspace(0, last, len(levels) + 1)
     for axis, (name, (training, evaluation)) in zip(axes.flat, estimators.items(), strict=False):
         axis.stairs(levels, edges, baseline=None, color=INK, lw=1.2, label="true MI")

@@ -1,0 +1,88 @@
+r"""InfoNCE, NWJ, DV and MINE on a finite table, as they are usually run.
+
+Standardised inputs, one critic, Adam; half of the pairs train, the value on the other half is
+looked at every ``every`` steps, and the largest is reported. All four start equal and see the same
+batches.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from ..critics import make_critic
+from ..inference import table
+from ..objectives import dv, infonce, log_mean_exp, mine, negatives, nwj
+from ..training import EMA_RATE
+from ..validate import nats_per
+
+TRAININGS = ("InfoNCE", "NWJ", "DV", "MINE")
+READ = {"InfoNCE": infonce, "NWJ": nwj, "DV": dv, "MINE": dv}
+
+
+@dataclass(frozen=True)
+class Usual:
+    """The settings of the published staircase runs: joint critic 256 x 2, Adam 5e-4, B = 64."""
+
+    critic: str = "joint"
+    hidden: int = 256
+    rate: float = 5e-4
+    batch: int = 64
+    steps: int = 2_000
+    every: int = 100
+
+
+def as_numbers(values: Any, name: str) -> Float[np.ndarray, "n d"]:
+    """Standardised numbers; a column of letters becomes one indicator a letter."""
+    parts = []
+    for column in table.read(values, name):
+        if column.letters is not None:
+            part = (column.values[:, None] == np.arange(len(column.letters))).astype(float)
+        else:
+            part = column.values[:, None] / np.abs(column.values).max()
+        parts.append((part - part.mean(0)) / part.std(0))
+    return np.column_stack(parts)
+
+
+def estimates(
+    x: Any, y: Any, seed: int, settings: Usual | None = None, unit: str = "bits"
+) -> dict[str, float]:
+    """The four values of one table."""
+    settings = settings or Usual()
+    generator = torch.Generator().manual_seed(seed)
+    sides = [torch.from_numpy(as_numbers(v, name)).float() for v, name in ((x, "x"), (y, "y"))]
+    order = torch.randperm(len(sides[0]), generator=generator)
+    half = len(order) // 2
+    dims = [side.shape[1] for side in sides]
+    critic = make_critic(
+        settings.critic, *dims, seeds=(seed,), copies=len(TRAININGS), hidden=settings.hidden
+    )
+    optimiser = torch.optim.Adam(critic.parameters(), settings.rate, fused=True)
+    running, best = None, np.full(len(TRAININGS), -math.inf)
+    for step in range(1, settings.steps + 1):
+        rows = order[torch.randint(half, (settings.batch,), generator=generator)]
+        scores = critic(*(side[rows][None] for side in sides))[:, 0]
+        mean = log_mean_exp(negatives(scores[3]), 2).detach()
+        old = mean if running is None else running
+        running = torch.logaddexp(old + math.log1p(-EMA_RATE), mean + math.log(EMA_RATE))
+        losses = [READ[name](scores[i]) for i, name in enumerate(TRAININGS[:3])]
+        optimiser.zero_grad(set_to_none=True)
+        (sum(losses) + mine(scores[3], running)).backward()
+        optimiser.step()
+        if step % settings.every == 0 or step == settings.steps:
+            best = np.fmax(best, _held_out(critic, sides, order[half:], settings.batch))
+    return dict(zip(TRAININGS, (best / nats_per(unit)).tolist(), strict=True))
+
+
+@torch.no_grad()
+def _held_out(critic, sides, rows, batch) -> np.ndarray:
+    """The mean over whole batches of the other half."""
+    found, batch = [], min(batch, len(rows))
+    for part in rows.split(batch):
+        if len(part) == batch:
+            scores = critic(*(side[part][None] for side in sides))[:, 0]
+            found.append([-float(READ[name](scores[i])) for i, name in enumerate(TRAININGS)])
+    return np.mean(found, axis=0)

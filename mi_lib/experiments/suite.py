@@ -1,0 +1,169 @@
+"""The suite of known tasks: every method on every task, coverage, and the level of the test.
+
+``python -m mi_lib sweep suite --profile laptop`` runs the development half; the profile ``paper``
+runs both halves with five seeds and is the only one that may be quoted about the held-back half.
+``python -m mi_lib sweep independence`` runs the permutation test on independent data sets. One
+piece is one method and one seed on one half.
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..data import suite
+from ..inference import MIEstimator, cca, ksg
+from ..sweep import Piece
+from ..validate import one_of
+from . import neural_baselines
+
+VALUES = ("truth", "mi", "low", "high", "lower_bound", "dv", "half", "p_value", "seconds")
+METHODS = ("ours", "ksg", "cca", "neural")
+MODULES = (
+    "mi_lib.data.discrete",
+    "mi_lib.data.elliptical",
+    "mi_lib.data.one_dimensional",
+    "mi_lib.data.suite",
+    "mi_lib.experiments.neural_baselines",
+    "mi_lib.experiments.suite",
+    "mi_lib.inference.baselines",
+    "mi_lib.inference.calibration",
+    "mi_lib.inference.certificate",
+    "mi_lib.inference.crossfit",
+    "mi_lib.inference.encoding",
+    "mi_lib.inference.estimator",
+    "mi_lib.inference.folds",
+    "mi_lib.inference.permutation",
+    "mi_lib.inference.residual",
+    "mi_lib.inference.starts",
+    "mi_lib.inference.table",
+    "mi_lib.inference.uncertainty",
+)
+PROFILES = {
+    "ci": {"n": 400, "halves": ("development",), "seeds": 1, "sets": 4, "steps": 60},
+    "laptop": {"n": suite.N, "halves": ("development",), "seeds": 2, "sets": 100, "steps": None},
+    "paper": {"n": suite.N, "halves": tuple(suite.HALVES), "seeds": 5, "sets": 500, "steps": None},
+}
+SETS_A_PIECE = 50
+
+
+def pieces(name: str, profile: str) -> list[Piece]:
+    """The pieces of the sweep ``suite`` or ``independence``."""
+    given = PROFILES[one_of("profile", profile, PROFILES)]
+    common = {"n": given["n"], "steps": given["steps"]}
+    if name == "independence":
+        starts = range(0, given["sets"], SETS_A_PIECE)
+        groups = [list(range(s, min(s + SETS_A_PIECE, given["sets"]))) for s in starts]
+        return [
+            Piece(name, f"{profile}-sets{g[0]:03}", common | {"n": 200, "seeds": g, "sweep": name})
+            for g in groups
+        ]
+    return [
+        Piece(
+            name,
+            f"{profile}-{half}-{method}-seed{seed:02}",
+            common | {"half": half, "method": method, "seeds": [seed], "sweep": name},
+        )
+        for seed in range(given["seeds"])
+        for half in given["halves"]
+        for method in METHODS
+    ]
+
+
+def run(config: dict[str, Any], device: str, checkpoint: Path) -> pd.DataFrame:
+    """One piece; the checkpoint is not needed, a piece being short."""
+    rows = _independence(config, device) if config["sweep"] == "independence" else []
+    if config["sweep"] == "suite":
+        for task in suite.tasks(config["half"]):
+            for seed in config["seeds"]:
+                rows += _task(task, seed, config, device)
+    columns = ["record", "training", "evaluation", "seed", "values"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _row(record: str, method: str, task: str, seed: int, **values: float) -> list:
+    numbers = [values.get(name, np.nan) for name in VALUES]
+    return [record, method, task, seed, " ".join(f"{v:.6g}" for v in numbers)]
+
+
+def _task(task, seed: int, config: dict, device: str) -> list[list]:
+    """All methods of the piece on one data set."""
+    x, y, _ = task.draw(config["n"], seed)
+    started, truth = time.process_time(), task.mi()
+    if config["method"] == "ours":
+        found = {"ours": _ours(x, y, seed, config["steps"], device)}
+    elif config["method"] == "neural":
+        usual = neural_baselines.Usual()
+        if config["steps"]:
+            usual = neural_baselines.Usual(steps=config["steps"])
+        values = neural_baselines.estimates(x, y, seed, usual)
+        found = {name: {"mi": value} for name, value in values.items()}
+    else:
+        method = {"ksg": ksg, "cca": cca}[config["method"]]
+        numbers = [neural_baselines.as_numbers(v, name) for v, name in ((x, "x"), (y, "y"))]
+        found = {config["method"]: {"mi": method(*numbers)}}
+    seconds = time.process_time() - started
+    return [
+        _row("estimate", method, task.name, seed, truth=truth, seconds=seconds, **values)
+        for method, values in found.items()
+    ]
+
+
+def _ours(x, y, seed: int, steps: int | None, device: str) -> dict[str, float]:
+    est = MIEstimator(random_state=seed, steps=steps, device=device).fit(x, y)
+    return {
+        "mi": est.mi_,
+        "low": est.interval_[0],
+        "high": est.interval_[1],
+        "lower_bound": est.lower_bound_,
+        "dv": est.dv_,
+        "half": est.half_,
+        "p_value": est.p_value_,
+    }
+
+
+def _independence(config: dict, device: str) -> list[list]:
+    """The test on independent Gaussian pairs of two coordinates each."""
+    rows = []
+    for seed in config["seeds"]:
+        rng = np.random.default_rng([seed, 77])
+        x, y = rng.standard_normal((2, config["n"], 2))
+        est = MIEstimator(
+            random_state=seed,
+            steps=config["steps"] or 100,
+            seeds=1,
+            stability=False,
+            permutations=99,
+            device=device,
+        ).fit(x, y)
+        values = {"truth": 0.0, "mi": est.mi_, "p_value": est.p_value_}
+        values |= {"lower_bound": est.lower_bound_, "high": est.interval_[1]}
+        rows.append(_row("test", "ours", "independent", seed, **values))
+    return rows
+
+
+def table(records: pd.DataFrame) -> pd.DataFrame:
+    """Stored records with one column a value, the family, the half and the absolute error."""
+    values = pd.DataFrame(np.stack(records["values"]), columns=list(VALUES), index=records.index)
+    frame = records.drop(columns="values").join(values)
+    known = {task.name: task for task in suite.tasks()}
+    frame["family"] = [known[n].family if n in known else "" for n in frame["evaluation"]]
+    frame["half_of_suite"] = [known[n].half if n in known else "" for n in frame["evaluation"]]
+    frame["error"] = (frame["mi"] - frame["truth"]).abs()
+    return frame
+
+
+def summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean and worst absolute error, coverage and seconds of each method (see `table`)."""
+    covered = (frame["low"] <= frame["truth"]) & (frame["truth"] <= frame["high"])
+    frame = frame.assign(covered=covered.where(frame["low"].notna()).astype(float))
+    groups = frame[frame["record"] == "estimate"].groupby(["half_of_suite", "training"])
+    return groups.agg(
+        mean_error=("error", "mean"),
+        worst_error=("error", "max"),
+        coverage=("covered", "mean"),
+        seconds=("seconds", "mean"),
+        fits=("error", "size"),
+    )

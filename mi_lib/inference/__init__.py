@@ -1,0 +1,46 @@
+r"""Mutual information of two arrays: an estimate, an interval, a lower bound, a test, a report.
+
+>>> import numpy as np
+>>> from mi_lib import MIEstimator
+>>> rng = np.random.default_rng(0)
+>>> x = rng.standard_normal(300)
+>>> est = MIEstimator(random_state=0).fit(x, x + rng.standard_normal(300))
+>>> bool(est.interval_[0] < 0.5 < est.interval_[1])      # the truth is half a bit
+True
+
+How the data go through the package, one file a step:
+
+1. `table`: the caller's values become columns, numeric or of letters, or a ValueError.
+2. `folds`: pairs are cut into folds. For each fold the other pairs are split into *training* and
+   *validation* pairs; the fold itself is held out. Every choice below is made without it.
+3. `encoding`: each numeric column is mapped to Gaussian ranks, each column of letters to
+   standardised indicators. Both maps are injective, fitted to the training pairs of the fold. They
+   leave the mutual information as it is.
+4. `starts`: a parametric log ratio (Gaussian or Student copula, or a table of counts), picked by
+   the score of the validation pairs.
+5. `residual`: a separable network on top of it, :math:`f(x)\cdot g(y) + a(x) + b(y)`, zero at the
+   beginning; all folds and seeds are one stack. The loss is InfoNCE-anchor with
+   :math:`\nu = K`, stopped at the best validation score.
+6. `calibration`: :math:`c = b + a_0 c_{\text{start}} + a_1 c_{\text{residual}}` by the logistic
+   score of the validation pairs, seeds averaged.
+7. `estimator`: the mean of c over held-out pairs. `uncertainty`: its interval. `certificate`: the
+   lower bound. `permutation`: the test. `diagnostics`: what may be wrong, in sentences.
+
+Everything inside is in nats and in log space. Memory grows linearly with the number of pairs.
+"""
+
+from .baselines import cca, ksg
+from .consistency import self_consistency
+from .diagnostics import check_matrix
+from .estimator import MIEstimator
+from .several import conditional_mi, mi_matrix
+
+__all__ = [
+    "MIEstimator",
+    "cca",
+    "check_matrix",
+    "conditional_mi",
+    "ksg",
+    "mi_matrix",
+    "self_consistency",
+]

@@ -1,0 +1,65 @@
+r"""Three identities that any estimator should respect, after Song and Ermon (2020).
+
+Shuffled partners carry nothing; a function of y beside y adds nothing; two independent copies side
+by side carry twice as much. Each is one more fit, so they are apart from the other diagnostics.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from . import table
+from .estimator import MIEstimator
+
+TOLERANCE = 0.1  # of the estimate, on top of both standard errors
+
+
+def _array(columns: list[table.Column]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            column.name: column.values
+            if column.letters is None
+            else np.array(column.letters)[column.values]
+            for column in columns
+        }
+    )
+
+
+def self_consistency(x: Any, y: Any, **parameters) -> pd.DataFrame:
+    """One row an identity: the value, what it should be, and whether it is within the errors.
+
+    ``parameters`` are those of `MIEstimator`. The rows must be in no particular order.
+    """
+    sides = table.read(x, "x"), table.read(y, "y")
+    n = table.check_pairs(*sides)
+    first, second = (_array(side) for side in sides)
+    est = MIEstimator(**parameters)
+    order = np.random.default_rng(0).permutation(n)
+    half = n // 2
+
+    def side_by_side(frame: pd.DataFrame) -> pd.DataFrame:
+        parts = [frame[:half], frame[half : 2 * half].add_suffix(" again")]
+        return pd.concat([part.reset_index(drop=True) for part in parts], axis=1)
+
+    def fit(a: pd.DataFrame, b: pd.DataFrame) -> tuple[float, float]:
+        fitted = MIEstimator(**est.get_params()).fit(a, b)
+        return fitted.mi_, fitted.standard_error_ + abs(fitted.growth_[0])
+
+    whole, halved = fit(first, second), fit(first[:half], second[:half])
+    folded = second.select_dtypes("number").pipe(lambda frame: frame - frame.median()).abs()
+    more = pd.concat([second, folded.add_suffix(" folded")], axis=1)
+    rows = {
+        "independence": (fit(first, second.iloc[order]), 0.0, 0.0),
+        "data processing": (fit(first, more), *whole),
+        "additivity": (fit(*map(side_by_side, (first, second))), 2 * halved[0], 2 * halved[1]),
+    }
+    found = pd.DataFrame(
+        {name: (value[0], goal) for name, (value, goal, _) in rows.items()},
+        index=["value", "expected"],
+    ).T
+    found["ok"] = [
+        abs(value[0] - goal) <= TOLERANCE * goal + 0.05 + 2 * (value[1] + error)
+        for value, goal, error in rows.values()
+    ]
+    return found

@@ -1,0 +1,91 @@
+r"""Maps of single columns that leave the mutual information unchanged.
+
+A numeric column becomes its normal score: :math:`z = \Phi^{-1}(\text{rank}/(n+1))` at the
+training values (equal values share the mean of their ranks), linear between them, and beyond the
+ends a strictly increasing curve that levels off. A column of letters becomes one standardised
+indicator a letter.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import special
+
+from .table import Column
+
+KNOTS = 2_000  # at most so many points describe the curve of a column
+REACH = 1.0  # how far, in z, the curve goes on beyond the outermost training value
+
+
+@dataclass(frozen=True)
+class NormalScore:
+    """The increasing curve of one numeric column."""
+
+    values: Float[np.ndarray, " k"]
+    scores: Float[np.ndarray, " k"]
+
+    @staticmethod
+    def fit(column: Float[np.ndarray, " n"]) -> "NormalScore":
+        """The curve through the training values."""
+        values, counts = np.unique(column, return_counts=True)
+        ranks = np.cumsum(counts) - (counts - 1) / 2
+        scores = special.ndtri(ranks / (len(column) + 1))
+        if len(values) > KNOTS:
+            kept = np.unique(np.linspace(0, len(values) - 1, KNOTS).round().astype(int))
+            values, scores = values[kept], scores[kept]
+        return NormalScore(values, scores)
+
+    def __call__(self, column: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        low, high = self.values[0], self.values[-1]
+        inner = np.interp(column, self.values, self.scores)
+        # Division before subtraction: values near the largest float must not overflow.
+        width = high / 2 - low / 2 or 1.0
+        beyond = (np.clip(column, None, low) / 2 - low / 2) / width
+        beyond = beyond + (np.clip(column, high, None) / 2 - high / 2) / width
+        return inner + REACH * beyond / (1 + np.abs(beyond))
+
+
+@dataclass(frozen=True)
+class Indicators:
+    """Standardised indicators of the letters; shares are those of the training pairs."""
+
+    shares: Float[np.ndarray, " k"]
+
+    @staticmethod
+    def fit(codes: Int[np.ndarray, " n"], letters: int) -> "Indicators":
+        """Shares with half a count added, so that no letter has share zero or one."""
+        counts = np.bincount(codes, minlength=letters) + 0.5
+        return Indicators(counts / counts.sum())
+
+    def __call__(self, codes: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n k"]:
+        hot = codes[:, None] == np.arange(len(self.shares))
+        return (hot - self.shares) / np.sqrt(self.shares * (1 - self.shares))
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """One map a column, fitted to training rows."""
+
+    maps: tuple[NormalScore | Indicators, ...]
+
+    @staticmethod
+    def fit(columns: list[Column], rows: Int[np.ndarray, " t"]) -> "Encoder":
+        """Fit the map of each column."""
+        return Encoder(
+            tuple(
+                NormalScore.fit(column.values[rows])
+                if column.letters is None
+                else Indicators.fit(column.values[rows], len(column.letters))
+                for column in columns
+            )
+        )
+
+    def __call__(self, columns: list[Column]) -> Float[np.ndarray, "n d"]:
+        parts = [fit(column.values) for fit, column in zip(self.maps, columns, strict=True)]
+        return np.column_stack(parts)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether every column is numeric."""
+        return all(isinstance(fit, NormalScore) for fit in self.maps)

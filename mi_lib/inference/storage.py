@@ -1,0 +1,136 @@
+"""A fitted estimator in one NPZ file of plain arrays: no pickle, nothing to execute."""
+
+import json
+import os
+import zipfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from .crossfit import Group, Member, Plan
+from .diagnostics import Diagnostic
+from .encoding import Encoder, Indicators, NormalScore
+from .residual import Residual
+from .starts import Classes, Counts, Start
+from .table import Column
+
+FORMAT = 1
+PLAIN = ("plug_in_", "mi_", "half_", "standard_error_", "dv_", "lower_bound_", "p_value_")
+CLASSES = ("centres", "whites", "log_shares", "letters")
+START = ("x_map", "y_map", "rho", "x_white", "y_white")
+
+
+def save(est: Any, path: Path) -> Path:
+    """Write under a temporary name and rename: the file is whole or absent."""
+    path = path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz")
+    critic = est.members_[0].critic
+    meta = {
+        "format": FORMAT,
+        "parameters": est.get_params() | {"random_state": None},
+        "values": {name: getattr(est, name) for name in PLAIN},
+        "interval": est.interval_,
+        "growth": est.growth_,
+        "pairs": est.n_pairs_,
+        "steps": est.steps_,
+        "plan": asdict(est.plan_) | {"device": "cpu"},
+        "columns": [[(c.name, c.letters) for c in s] for s in (est.x_columns_, est.y_columns_)],
+        "diagnostics": [asdict(found) for found in est.diagnostics_],
+        "critic": {"seeds": critic.seeds, "sizes": _sizes(critic)},
+        "members": [(m.which.start, m.which.stop) for m in est.members_],
+        "curve": est.curve_,
+    }
+    arrays = {"meta": np.array(json.dumps(meta)), "pmi": est.pmi_, "slopes": est.slopes_}
+    arrays |= {f"reliability{i}": part for i, part in enumerate(est.reliability_)}
+    arrays |= {f"critic/{k}": v.cpu().numpy() for k, v in critic.state_dict().items()}
+    for k, member in enumerate(est.members_):
+        arrays |= {f"{k}/{name}": part for name, part in _group_arrays(member.group).items()}
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with open(temporary, "wb") as file:
+        np.savez_compressed(file, **arrays)
+    os.replace(temporary, path)
+    return path
+
+
+def load(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters and fitted attributes; a ValueError where the file is none of ours."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        meta = json.loads(str(arrays["meta"]))
+        known = meta["format"] == FORMAT
+    except (KeyError, TypeError, ValueError, zipfile.BadZipFile, EOFError):
+        known = False
+    if not known:
+        raise ValueError(f"{path} is not an estimator saved by this version; fit and save again")
+    x_columns, y_columns = ([_column(*c) for c in side] for side in meta["columns"])
+    return meta["parameters"], meta["values"] | {
+        "interval_": tuple(meta["interval"]),
+        "growth_": tuple(meta["growth"]),
+        "n_pairs_": meta["pairs"],
+        "steps_": meta["steps"],
+        "plan_": Plan(**meta["plan"]),
+        "curve_": meta["curve"],
+        "diagnostics_": [Diagnostic(**found) for found in meta["diagnostics"]],
+        "x_columns_": x_columns,
+        "y_columns_": y_columns,
+        "pmi_": arrays["pmi"],
+        "slopes_": arrays["slopes"],
+        "reliability_": tuple(arrays[f"reliability{i}"] for i in range(3)),
+        "members_": _members(meta, arrays, arrays["slopes"]),
+    }
+
+
+def _sizes(critic: Residual) -> list[int]:
+    """x_dim, y_dim, hidden, embedding."""
+    x, hidden = critic.first_x.shape[1:]
+    return [x // 2, critic.first_y.shape[1] // 2, hidden, critic.weights[-1].shape[2] - 1]
+
+
+def _column(name: str, letters: list | None) -> Column:
+    return Column(name, np.empty(0), None if letters is None else tuple(letters))
+
+
+def _group_arrays(group: Group) -> dict[str, np.ndarray]:
+    found = {}
+    for side, encoder in (("x", group.encode_x), ("y", group.encode_y)):
+        for i, fitted in enumerate(encoder.maps):
+            found |= {f"{side}{i}/{key}": part for key, part in vars(fitted).items()}
+    if isinstance(group.start, Counts):
+        return found | {"table": group.start.table}
+    if isinstance(group.start, Classes):
+        return found | {name: np.asarray(getattr(group.start, name)) for name in CLASSES}
+    found |= {name: getattr(group.start, name) for name in START}
+    return found | {"freedom": np.array(group.start.freedom)}
+
+
+def _members(meta: dict, arrays: dict, slopes: np.ndarray) -> list[Member]:
+    x_dim, y_dim, hidden, embedding = meta["critic"]["sizes"]
+    critic = Residual(x_dim, y_dim, meta["critic"]["seeds"], hidden, embedding)
+    prefix = "critic/"
+    state = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+    critic.load_state_dict({k: torch.from_numpy(v) for k, v in state.items()})
+    made = []
+    for k, (first, last) in enumerate(meta["members"]):
+        own = {n.removeprefix(f"{k}/"): v for n, v in arrays.items() if n.startswith(f"{k}/")}
+        encoders = [
+            Encoder(tuple(_map(own, f"{side}{i}") for i in range(len(columns))))
+            for side, columns in zip("xy", meta["columns"], strict=True)
+        ]
+        if "table" in own:
+            start = Counts(own["table"])
+        elif "letters" in own:
+            start = Classes(*(own[name] for name in CLASSES[:3]), str(own["letters"]))
+        else:
+            start = Start(*(own[name] for name in START), float(own["freedom"]))
+        group = Group(None, *encoders, start)
+        made.append(Member(group, critic, slice(first, last), slopes[k]))
+    return made
+
+
+def _map(own: dict, key: str) -> NormalScore | Indicators:
+    if f"{key}/shares" in own:
+        return Indicators(own[f"{key}/shares"])
+    return NormalScore(own[f"{key}/values"], own[f"{key}/scores"])

@@ -1,0 +1,64 @@
+"""Figures of the practice chapters: the report of a fit, a matrix, the trap of nu = 1."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from .style import BLUE, GREY, INK, RED
+
+
+def report_figure(
+    curve: list[list[float]],
+    reliability: tuple[np.ndarray, np.ndarray, np.ndarray],
+    pmi: np.ndarray,
+    interval: tuple[float, float],
+    unit: str,
+) -> Figure:
+    """Validation loss of all members, the calibration of the posterior, and the held-out PMI."""
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+    looks = np.array(curve)
+    left.plot(looks - looks[0], color=GREY, lw=0.8)
+    left.plot((looks - looks[0]).mean(1), color=INK, lw=2)
+    left.axhline(0, color=RED, lw=0.8)
+    left.set(xlabel="look at the validation pairs", ylabel="loss less that of the start (nats)")
+    posterior, frequency, weight = reliability
+    middle.plot([0, 1], [0, 1], color=RED, lw=0.8)
+    middle.scatter(posterior, frequency, s=20 + 300 * weight, color=BLUE)
+    middle.set(xlabel="posterior of a true pair", ylabel="share of true pairs", xlim=(0, 1))
+    right.hist(pmi, bins=60, color=GREY)
+    right.axvspan(*interval, color=BLUE, alpha=0.4)
+    right.set(xlabel=f"held-out PMI of the pairs ({unit})", ylabel="pairs")
+    right.set_title(f"95 %: {interval[0]:.2f} to {interval[1]:.2f} {unit}", fontsize=10)
+    return figure
+
+
+def nu_trap(curves: pd.DataFrame, truth: float) -> Figure:
+    """Readings of plain critics against the training step, a panel for each nu
+    (see `experiments.finite_sample.train_plain`)."""
+    nus = sorted(curves["nu"].unique())
+    figure, axes = plt.subplots(1, len(nus), figsize=(10, 3.8), sharey=True, layout="constrained")
+    lines = {
+        "training": (GREY, "--", "plug-in, training pairs"),
+        "plug_in": (RED, "-", "plug-in, held-out pairs"),
+        "dv": (BLUE, "-", "DV, held-out pairs"),
+        "calibrated": (INK, "-", "plug-in, calibrated"),
+    }
+    for axis, nu in zip(axes, nus, strict=True):
+        part = curves[curves["nu"] == nu]
+        for name, (color, style, label) in lines.items():
+            axis.plot(part["step"], part[name], color=color, ls=style, label=label)
+        axis.axhline(truth, color=INK, lw=0.8, ls=":")
+        axis.set(title=f"nu = {nu:g}", xlabel="training step", ylim=(-1, 8))
+    axes[0].set_ylabel("reading (bits)")
+    axes[-1].legend(loc="upper left", fontsize=9)
+    return figure
+
+
+def heat_map(table: pd.DataFrame, unit: str) -> Figure:
+    """Mutual information of all pairs of columns."""
+    figure, axis = plt.subplots(figsize=(1.5 + 0.55 * len(table), 1 + 0.5 * len(table)))
+    figure.set_layout_engine("constrained")
+    sns.heatmap(table, ax=axis, cmap="rocket_r", vmin=0, square=True, cbar_kws={"label": unit})
+    return figure

@@ -1,0 +1,78 @@
+"""The sweep over the suite: its pieces, what they hold, and that a stopped one goes on."""
+
+import numpy as np
+import pytest
+
+from mi_lib.data import suite as known
+from mi_lib.experiments import experiment, neural_baselines, suite
+from mi_lib.results import Stored
+from mi_lib.sweep import Piece, missing, run_piece
+
+CODE = {"code_hash": "0", "commit": "", "device": "cpu"}
+
+
+def test_the_profiles_hold_what_the_tables_need():
+    assert experiment("suite") is experiment("independence") is suite
+    laptop, paper = (suite.pieces("suite", profile) for profile in ("laptop", "paper"))
+    assert {p.config["half"] for p in laptop} == {"development"}
+    assert {p.config["half"] for p in paper} == {"development", "held-back"}
+    assert len(paper) == 2 * 5 * len(suite.METHODS)
+    assert len({p.key for p in paper}) == len(paper)
+    seeds = [s for p in suite.pieces("independence", "paper") for s in p.config["seeds"]]
+    assert seeds == list(range(500))
+    with pytest.raises(ValueError, match="profile='huge' is unknown"):
+        suite.pieces("suite", "huge")
+
+
+@pytest.fixture
+def two_tasks(monkeypatch):
+    tasks = known.tasks("development")[:1] + known.tasks("development")[-2:-1]
+    monkeypatch.setattr(suite.suite, "tasks", lambda half=None: tasks)
+    return tasks
+
+
+def test_a_piece_is_written_once_and_read_back(two_tasks, tmp_path):
+    config = {"n": 100, "steps": 2, "half": "development", "seeds": [0], "sweep": "suite"}
+    pieces = [Piece("suite", method, config | {"method": method}) for method in suite.METHODS]
+    assert len(missing(pieces, tmp_path)) == 4
+    for piece in pieces:
+        run_piece(suite.run, piece, tmp_path, CODE)
+    assert missing(pieces, tmp_path) == []
+    assert not list(tmp_path.rglob("*.tmp"))
+    stored = Stored(tuple(pieces), tmp_path, ("mi_lib.experiments.suite",))
+    frame = suite.table(stored.records)
+    assert sorted(set(frame["training"])) == ["DV", "InfoNCE", "MINE", "NWJ", "cca", "ksg", "ours"]
+    assert len(frame) == 14 and np.isfinite(frame[["truth", "mi", "seconds"]]).all(axis=None)
+    ours = frame[frame["training"] == "ours"]
+    assert (ours["low"] <= ours["mi"]).all() and ours["truth"].tolist() == pytest.approx(
+        [task.mi() for task in two_tasks], abs=1e-5
+    )
+    table = suite.summary(frame)
+    assert table.loc[("development", "ours"), "fits"] == 2
+    errors = (ours["mi"] - ours["truth"]).abs()
+    assert table.loc[("development", "ours"), "mean_error"] == pytest.approx(errors.mean())
+    assert np.isnan(table.loc[("development", "cca"), "coverage"])
+
+
+def test_the_independence_sweep_keeps_the_p_values(tmp_path):
+    piece = Piece(
+        "independence", "few", {"n": 60, "steps": 2, "seeds": [3], "sweep": "independence"}
+    )
+    run_piece(suite.run, piece, tmp_path, CODE)
+    stored = Stored((piece,), tmp_path, ("mi_lib.experiments.suite",))
+    row = suite.table(stored.records).iloc[0]
+    assert row["record"] == "test" and 0 < row["p_value"] <= 1 and row["truth"] == 0
+
+
+def test_the_usual_estimators_see_dependence():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(400)
+    settings = neural_baselines.Usual(hidden=32, steps=150, rate=3e-3, batch=32, every=50)
+    values = neural_baselines.estimates(x, x + 0.3 * rng.standard_normal(400), 0, settings)
+    assert list(values) == ["InfoNCE", "NWJ", "DV", "MINE"]
+    assert all(0.5 < value < 3 for value in values.values())
+
+
+def test_letters_become_indicators_for_the_usual_estimators():
+    numbers = neural_baselines.as_numbers(np.array(["a", "b", "c"] * 20), "x")
+    assert numbers.shape == (60, 3) and numbers.mean(0) == pytest.approx(0, abs=1e-12)
