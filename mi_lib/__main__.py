@@ -34,7 +34,7 @@ def sweep(args: argparse.Namespace) -> int:
     from fnmatch import fnmatch
 
     from . import sweep as engine
-    from .experiments import experiment
+    from .experiments import experiment, modules_of
     from .training import pick_device
 
     module = experiment(args.name)
@@ -51,7 +51,7 @@ def sweep(args: argparse.Namespace) -> int:
     with engine.local_workers(args.workers) as pool:
         try:
             device = str(pick_device(args.device))
-            failed = engine.sweep(chosen, module.run, results, module.MODULES, pool, device)
+            failed = engine.sweep(chosen, module.run, results, modules_of(args.name), pool, device)
         except KeyboardInterrupt:
             return 130
     return 1 if failed else 0

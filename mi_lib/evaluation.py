@@ -18,6 +18,7 @@ from torch import Tensor
 from .critics import Critic
 from .estimators import EVALUATIONS
 from .objectives import log_mean_exp, negatives
+from .streams import stream
 
 # `scale` is log2 of the mean of r over negatives: 0 for the true ratio, and plug-in minus DV.
 COLUMNS = (*EVALUATIONS, "scale")
@@ -46,9 +47,7 @@ def held_out(
 ) -> Float[np.ndarray, "r o s e"]:
     """Estimates of the critic's members on ``repeats`` fresh batches at a level."""
     parameter: Any = next(critic.parameters())
-    streams = [
-        torch.Generator(parameter.device).manual_seed(2**33 + 1009 * seed + s) for s in critic.seeds
-    ]
+    streams = [stream("held-out", seed, s, device=parameter.device) for s in critic.seeds]
     rows = []
     for _ in range(repeats):
         x, y = task.draw(bits, batch, streams, fresh=True)

@@ -48,17 +48,17 @@ def jsd_of_law(ratios: ArrayLike, weights: ArrayLike, k: int, unit: str = "bits"
 
 
 def jsd_by_sampling(
-    true_scores: Callable[[torch.Generator], Float[Tensor, "b b"]],
-    batches: int,
+    true_scores: Callable[[torch.Generator], Float[Tensor, "m b b"]],
+    rounds: int,
     seed: int = 0,
     unit: str = "bits",
 ) -> tuple[float, float]:
     """Mean and standard error of InfoNCE (K = B) over batches scored by the true log ratio.
 
-    ``true_scores`` draws a batch and returns log r of every pair in it.
+    ``true_scores`` draws m batches and returns log r of every pair in each.
     """
-    whole_number(batches, "batches", 2)
+    whole_number(rounds, "rounds", 1)
     generator = torch.Generator("cpu").manual_seed(seed)
-    values = torch.stack([-infonce(true_scores(generator)) for _ in range(batches)])
-    spread = values.std() / math.sqrt(batches)
+    values = torch.cat([-infonce(true_scores(generator)).flatten() for _ in range(rounds)])
+    spread = values.std() / math.sqrt(len(values))
     return float(values.mean() / nats_per(unit)), float(spread / nats_per(unit))

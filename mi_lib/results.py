@@ -16,7 +16,7 @@ from jaxtyping import Float
 from scipy.stats import t as student
 
 from .provenance import code_hash
-from .sweep import Piece, missing, read
+from .sweep import COLUMNS, Piece, missing, read
 
 
 def results_folder() -> Path:
@@ -53,13 +53,13 @@ class Stored:
     @cached_property
     def records(self) -> pd.DataFrame:
         """All records: record, training, evaluation, seed (-1 where a row pools the seeds of its
-        piece), piece, and values as an array."""
+        piece), piece, and values as an array; empty where nothing is stored."""
         frames = []
         for piece in self.there:
             frame = read(piece.path(self.folder))[1]
             frames.append(frame.assign(piece=piece.key))
         if not frames:
-            raise ValueError("no piece of this table is stored; run its sweep first")
+            return pd.DataFrame(columns=[*COLUMNS, "piece"])
         whole = pd.concat(frames, ignore_index=True)
         whole["seed"] = pd.to_numeric(whole["seed"], errors="coerce").fillna(-1).astype(int)
         whole["values"] = [
@@ -67,13 +67,23 @@ class Stored:
         ]
         return whole
 
+    def short(self) -> str:
+        """A few words: which table, and how much of it is there."""
+        name = f"{self.pieces[0].experiment} {self.pieces[0].key.rsplit('-seed', 1)[0]}"
+        return f"{name}: {len(self.there)} of {len(self.pieces)} pieces, {self.word}"
+
+    @property
+    def word(self) -> str:
+        """complete, PARTIAL or not run."""
+        return "complete" if self.complete else "PARTIAL" if self.there else "not run"
+
     def status(self) -> str:
         """One line for a page: how much is there, of which profile, seeds, device, code."""
         if not self.there:
             return f"not run: 0 of {len(self.pieces)} pieces are stored"
         seeds = sorted({s for piece in self.there for s in piece.config["seeds"]})
         first = self.about[0]
-        words = ["complete" if self.complete else "PARTIAL"]
+        words = [self.word]
         words.append(f"{len(self.there)} of {len(self.pieces)} pieces, {len(seeds)} seed(s)")
         words.append(f"device {_all(a['device'] for a in self.about)}")
         words.append(f"torch {_all(a['versions']['torch'] for a in self.about)}")

@@ -8,6 +8,7 @@ goes on with the pieces that have no file. Executors on other machines need a sh
 import contextlib
 import ctypes
 import json
+import multiprocessing
 import os
 import platform
 import signal
@@ -18,7 +19,6 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -132,18 +132,23 @@ def run_piece(work: Work, piece: Piece, results: Path, code: Mapping[str, str]) 
 def local_workers(workers: int) -> ProcessPoolExecutor:
     """Processes with one thread each; they end with their parent, however that ends."""
     whole_number(workers, "workers", 1)
-    return ProcessPoolExecutor(workers, get_context("spawn"), _one_thread)
+    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _one_thread)
 
 
 def _one_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    """Begin a worker: it dies with its parent, leaves Ctrl-C to it, and uses one thread."""
+    parent = multiprocessing.parent_process()
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             pr_set_pdeathsig = 1
             ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    if parent is not None and os.getppid() != parent.pid:
+        os._exit(1)  # it died before we asked to die with it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    import torch
+
+    torch.set_num_threads(1)
 
 
 def sweep(
@@ -178,9 +183,10 @@ def sweep(
             say(f"[{count}/{len(todo)}] {piece.key}: {note}, about {left / 60:.0f} min left")
     except KeyboardInterrupt:
         say("Stopped. Finished pieces are kept; the same command goes on from here.")
+        workers = list(getattr(pool, "_processes", None) or {})  # shutdown forgets them
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in list(getattr(pool, "_processes", None) or {}):
-            os.kill(process, signal.SIGTERM)
+        for worker in workers:
+            os.kill(worker, signal.SIGTERM)
         raise
     if executor is None:
         pool.shutdown()

@@ -175,13 +175,26 @@ def on_simplex(expression: sp.Expr, eta: Sequence[sp.Symbol]) -> sp.Expr:
     return reduced if reduced.is_number else reduce(reduced.subs(eta[0], 1 - sum(eta[1:])))
 
 
+@cache
 def reduce(expression: sp.Expr) -> sp.Expr:
     """Bring an expression to a normal form; an identity comes out as 0.
 
     Logarithms and powers with symbolic exponents are split over products and sums (every base here
     is positive), named by new symbols from the inside out, and what is left, a rational function
     of those names, is cancelled. So are the values of `arbitrary` functions, one name a point.
+    A base such as a + b in (a + b)^alpha may cancel only when the names are put back: so, where
+    powers were named, all of it once more.
+
+    >>> x, alpha = sp.symbols("x alpha", positive=True)
+    >>> reduce(x ** (alpha - 1) * x / x**alpha)
+    1
     """
+    once, powers = _reduced(expression)
+    return _reduced(once)[0] if powers and not once.is_number else once
+
+
+def _reduced(expression: sp.Expr) -> tuple[sp.Expr, bool]:
+    """One pass of `reduce`, and whether it named a power."""
     names: dict[sp.Expr, sp.Symbol] = {}
 
     def name(value: sp.Expr) -> sp.Symbol:
@@ -201,10 +214,10 @@ def reduce(expression: sp.Expr) -> sp.Expr:
             )
         return node
 
-    rational = sp.cancel(sp.together(_bottom_up(_split_exponentials(expression), rename)))
+    rational = _cancelled(_bottom_up(_split_exponentials(expression), rename))
     while rational.free_symbols & set(names.values()):
         rational = rational.subs({dummy: value for value, dummy in names.items()})
-    return rational
+    return rational, any(value.is_Pow for value in names)
 
 
 @cache
@@ -212,7 +225,8 @@ def _cancelled(expression: sp.Expr) -> sp.Expr:
     return sp.cancel(sp.together(expression))
 
 
-def _factors(base: sp.Expr) -> list[tuple[sp.Expr, sp.Expr]]:
+@cache
+def _factors(base: sp.Expr) -> tuple[tuple[sp.Expr, sp.Expr], ...]:
     """A positive expression as factors (base, power), each base positive near the origin."""
     factored = sp.factor(sp.together(base))
     found = []
@@ -222,7 +236,7 @@ def _factors(base: sp.Expr) -> list[tuple[sp.Expr, sp.Expr]]:
             found += [(sp.Integer(prime), n * power) for prime, n in primes if prime != 1]
         else:
             found.append((_upright(factor), power))
-    return found
+    return tuple(found)
 
 
 def _upright(factor: sp.Expr) -> sp.Expr:

@@ -25,6 +25,7 @@ from .critics import make_critic
 from .estimators import TRAININGS
 from .evaluation import Task, estimates, held_out
 from .objectives import log_mean_exp, negatives
+from .streams import stream
 from .validate import one_of, whole_number
 
 EMA_RATE = 0.01  # MINE's running mean
@@ -57,6 +58,11 @@ class Settings:
             whole_number(getattr(self, name), name, 1)
         for name in ("batch", "large"):
             whole_number(getattr(self, name), name, 2)
+        if self.block % self.every or self.steps % self.block:
+            raise ValueError(
+                f"every={self.every}, block={self.block}, steps={self.steps}: each must divide the "
+                "next, so that blocks hold equally many estimates and levels whole blocks"
+            )
 
 
 def loss_of(training: str) -> Callable[[Tensor], Tensor]:
@@ -114,10 +120,7 @@ class Run:
             keep_large_buffers()
         self.losses = [loss_of(name) for name in settings.trainings]
         self.step = 0
-        # Data streams are apart from the critics' starting points, which use the seeds themselves.
-        self.generators = [
-            torch.Generator(self.device).manual_seed(2**32 + seed) for seed in self.seeds
-        ]
+        self.generators = [stream("batches", seed, device=self.device) for seed in self.seeds]
         self.first_losses: list[list[list[float]]] = []
         self.curves: list[Float[np.ndarray, "o s e"]] = []
         self.fresh: list[Float[np.ndarray, "2 o s e"]] = []  # a level: own batch size, large
@@ -174,7 +177,7 @@ class Run:
         self.step += 1
         self.steps_of_critic += 1
         if self.step % self.settings.block == 0:
-            count = math.ceil(self.settings.block / self.settings.every)
+            count = self.settings.block // self.settings.every
             self.curves.append((self._sum / count).double().cpu().numpy())
             self._sum = None
         if self.step % self.settings.steps == 0:

@@ -1,27 +1,39 @@
-"""Skips: where a GPU is missing, and how MI_STRICT=1 refuses the others."""
+"""Skips: where a GPU or the data is missing, and how MI_STRICT=1 refuses the others."""
 
 import os
 
 import pytest
 
 STRICT = os.environ.get("MI_STRICT") == "1"
-NO_GPU = pytest.StashKey[bool]()
+EXCUSED = pytest.StashKey[bool]()
+
+
+def skip(item, reason, excused):
+    """Skip a test; an excused skip is none under MI_STRICT."""
+    item.stash[EXCUSED] = excused
+    if excused:
+        # Read by tools/steps.py from the JUnit report.
+        item.user_properties.append(("excused", reason))
+    item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_collection_modifyitems(items):
-    """Skip `gpu` tests where there is no CUDA device; this skip is excused under MI_STRICT."""
-    marked = [item for item in items if item.get_closest_marker("gpu")]
-    if not marked:
-        return
-    import torch
+    """Skip `gpu` tests where there is no CUDA device, and `needs_data` tests where the files are
+    absent. Without MI_DATA that is the no-data state; with it, a missing file is no excuse."""
+    gpu = [item for item in items if item.get_closest_marker("gpu")]
+    data = [item for item in items if item.get_closest_marker("needs_data")]
+    if gpu:
+        import torch
 
-    if torch.cuda.is_available():
-        return
-    for item in marked:
-        item.stash[NO_GPU] = True
-        # Read by tools/steps.py from the JUnit report.
-        item.user_properties.append(("excused", "no GPU"))
-        item.add_marker(pytest.mark.skip(reason="gpu: this machine has no CUDA device"))
+        for item in gpu if not torch.cuda.is_available() else []:
+            skip(item, "gpu: this machine has no CUDA device", True)
+    if data:
+        from mi_lib.data import available
+
+        for item in data:
+            name = item.get_closest_marker("needs_data").args[0]
+            if not available(name):
+                skip(item, f"data: {name} is not here", not os.environ.get("MI_DATA"))
 
 
 def refuse(report):
@@ -35,7 +47,7 @@ def refuse(report):
 def pytest_runtest_makereport(item, call):
     report = yield
     expected = hasattr(report, "wasxfail")
-    if STRICT and report.skipped and not expected and not item.stash.get(NO_GPU, False):
+    if STRICT and report.skipped and not expected and not item.stash.get(EXCUSED, False):
         refuse(report)
     return report
 

@@ -88,3 +88,15 @@ def test_bad_input_is_refused():
         make_critic("mlp", 4, 6)
     with pytest.raises(ValueError, match="at least one seed"):
         Separable(4, 6, seeds=())
+
+
+@pytest.mark.parametrize("kind", ["separable", "joint"])
+def test_normalised_layers_do_not_feel_the_scale_of_the_input(kind):
+    x, y = batch(1)
+    critic = make_critic(kind, 4, 6, normalise=True, **SIZES[kind]).double()
+    with torch.no_grad():
+        for bias in (p for name, p in critic.named_parameters() if name.startswith("bias")):
+            bias.zero_()
+    torch.testing.assert_close(critic(x, y), critic(100 * x, 100 * y), rtol=1e-3, atol=1e-4)
+    plain = make_critic(kind, 4, 6, **SIZES[kind]).double()
+    assert not torch.allclose(plain(x, y), critic(x, y))

@@ -25,6 +25,7 @@ LAYERS = [
     "mi_lib.objectives",
     "mi_lib.estimators",
     "mi_lib.ratio_law",
+    "mi_lib.streams",
     "mi_lib.critics",
     "mi_lib.evaluation",
     "mi_lib.training",

@@ -224,6 +224,15 @@ def test_reduce_brings_an_identity_to_zero(expression):
     assert reduce(expression) == 0
 
 
+def test_reduce_cancels_what_only_meets_when_the_names_are_put_back():
+    """The pseudo-spherical loss at eta = (a, b)/(a + b): one pass leaves a + b uncancelled."""
+    eta = class_symbols(2)
+    at = dict(zip(eta, (a / (a + b), b / (a + b)), strict=True))
+    loss = rule_from_phi(pseudo_spherical_phi(alpha), eta)[0].subs(at, simultaneous=True)
+    expected = -(a ** (alpha - 1)) * (a**alpha + b**alpha) ** (1 / alpha - 1) / (alpha - 1)
+    assert reduce(2 ** (1 / alpha) * loss - expected) == 0
+
+
 @pytest.mark.parametrize("expression", NOT_IDENTITIES, ids=str)
 def test_reduce_does_not_bring_anything_else_to_zero(expression):
     assert reduce(expression) != 0

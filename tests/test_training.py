@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from mi_lib import infonce_ceiling
-from mi_lib.data import Gaussian
-from mi_lib.training import Run, Settings, estimates, held_out, loss_of, pick_device
+from mi_lib.data import Gaussian, make_task
+from mi_lib.evaluation import COLUMNS, estimates, held_out
+from mi_lib.streams import stream
+from mi_lib.training import Run, Settings, loss_of, pick_device
 
 SMALL = {
     "trainings": ("nwj", "infonce", "anchor", "anchor:nu=7", "mine", "spherical"),
@@ -19,6 +21,9 @@ SMALL = {
     "critic_settings": {"hidden": 16, "embedding": 4},
     "block": 10,
     "every": 5,
+    "held_out": 16,
+    "large": 12,
+    "large_repeats": 2,
 }
 TASK = Gaussian(3, "cubic")
 
@@ -57,6 +62,7 @@ def test_a_continued_run_ends_where_an_unbroken_one_does(tmp_path, warm):
         for _ in second.iterate():
             pass
         np.testing.assert_array_equal(np.array(whole.curves), np.array(second.curves))
+        np.testing.assert_array_equal(np.array(whole.fresh), np.array(second.fresh))
         assert second.first_losses == whole.first_losses
     assert [path.name for path in tmp_path.iterdir()] == ["state.pt"]
 
@@ -66,7 +72,7 @@ def test_a_run_learns_something_that_holds_on_fresh_batches():
     run = finished(
         (0, 1), torch.float32, trainings=("infonce",), levels=(2.0,), steps=600, batch=64, rate=2e-3
     )
-    values = held_out(run, 64, 60, 0)[:, 0, :, 2]
+    values = held_out(run.critic, TASK, 2.0, 64, 60)[:, 0, :, 2]
     error = values.mean(1).std() / math.sqrt(len(values))
     assert 1.2 < values.mean() < infonce_ceiling(2.0, 64) + 3 * error
 
@@ -74,10 +80,68 @@ def test_a_run_learns_something_that_holds_on_fresh_batches():
 def test_held_out_leaves_the_stream_untouched():
     run = finished()
     before = run.generators[0].get_state().clone()
-    one, two = held_out(run, 16, 2, 0), held_out(run, 16, 2, 0)
+    one, two = (held_out(run.critic, TASK, 2.0, 16, 2) for _ in range(2))
     np.testing.assert_array_equal(one, two)
     assert torch.equal(run.generators[0].get_state(), before)
-    assert one.shape == (2, len(SMALL["trainings"]), 1, 6)
+    assert one.shape == (2, len(SMALL["trainings"]), 1, len(COLUMNS))
+    assert not np.array_equal(one, held_out(run.critic, TASK, 2.0, 16, 2, seed=1))
+
+
+def test_batches_held_out_data_and_starting_points_have_streams_of_their_own():
+    """Torch looks at 32 bits of a seed on the CPU: 2**32 + 5 starts the stream of 5."""
+    run = finished((5,), levels=(2.0,))
+    first = run.task.draw(2.0, 8, [stream("batches", 5)])[0]
+    held = run.task.draw(2.0, 8, [stream("held-out", 0, 5)])[0]
+    start = run.task.draw(2.0, 8, [torch.Generator().manual_seed(5)])[0]
+    assert not torch.isclose(first, held).any()
+    assert not torch.isclose(first, start).any()
+    assert not torch.isclose(held, start).any()
+
+
+def test_each_level_ends_with_a_look_at_fresh_data_of_that_level():
+    run = finished()
+    assert np.array(run.fresh).shape == (2, 2, len(SMALL["trainings"]), 1, len(COLUMNS))
+    own = held_out(run.critic, TASK, 2.0, SMALL["batch"], 2).mean(0)
+    np.testing.assert_array_equal(run.fresh[-1][0], own)
+    large = held_out(run.critic, TASK, 2.0, SMALL["large"], 2).mean(0)
+    np.testing.assert_array_equal(run.fresh[-1][1], large)
+
+
+def test_no_tensor_is_made_on_the_default_device():
+    """With `meta` as the default, anything made without saying where would have no values."""
+    with torch.device("meta"):
+        for kind in ("separable", "joint", "bilinear"):
+            changes = {"critic": kind, "steps": 3, "levels": (1.0,), "block": 1, "every": 1}
+            changes["critic_settings"] = {} if kind == "bilinear" else {"hidden": 8}
+            settings = Settings(**{**SMALL, **changes})
+            for task in (TASK, make_task("digits", slots=2)):
+                run = Run(task, (0,), settings, "cpu")
+                for _ in run.iterate():
+                    pass
+                assert np.isfinite(run.first_losses).all()
+
+
+@pytest.mark.gpu
+def test_a_gpu_trains_what_the_cpu_trains():
+    """Same starting point, same batches (drawn on the CPU), first losses equal to float32."""
+    losses = []
+    for device in ("cpu", "cuda"):
+        run = Run(Fixed(), (0, 1), Settings(**SMALL), device)
+        for _ in run.iterate():
+            pass
+        losses.append(run.first_losses)
+    np.testing.assert_allclose(*losses, rtol=1e-4, atol=1e-4)
+
+
+class Fixed:
+    """A task whose batches do not depend on the device."""
+
+    x_dim = y_dim = 3
+
+    def draw(self, bits, batch, generators, fresh=False):
+        own = [torch.Generator("cpu").manual_seed(batch + s) for s in range(len(generators))]
+        x, y = TASK.draw(bits, batch, own)
+        return x.to(generators[0].device), y.to(generators[0].device)
 
 
 def test_the_gaussian_task_has_the_information_it_claims():
@@ -99,6 +163,13 @@ def test_estimates_are_in_bits_and_in_the_order_of_the_table():
     assert values[4] == pytest.approx(3.0)  # plug-in
     assert values[0] == pytest.approx(3.0)  # DV: negatives have r = 1
     assert values[2] == pytest.approx(3.0 - math.log2((8 + 3) / 4))  # InfoNCE, K = 4
+    assert values[5] == pytest.approx(0.0)  # scale: r = 1 on negatives
+    assert estimates(scores + math.log(2))[0, 0, 5] == pytest.approx(1.0)
+
+
+def test_nu_equal_to_k_follows_the_batch():
+    scores = torch.randn(3, 8, 8, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(loss_of("anchor:nu=k")(scores), loss_of("anchor:nu=7")(scores))
 
 
 def test_names_and_settings_are_checked():
@@ -108,6 +179,8 @@ def test_names_and_settings_are_checked():
         loss_of("anchor:mu=3")
     with pytest.raises(ValueError, match="integer >= 2"):
         Settings(batch=1)
+    with pytest.raises(ValueError, match="each must divide the next"):
+        Settings(every=7)
     with pytest.raises(ValueError, match="choose one of asinh"):
         Gaussian(3, "square")
     assert pick_device("cpu").type == "cpu"

@@ -31,7 +31,9 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
         if name != self.module:
             return None
-        return importlib.util.spec_from_loader(name, self, origin=str(source_of(name)))
+        spec = importlib.util.spec_from_loader(name, self, origin=str(source_of(name)))
+        spec.has_location = True  # gives the module its __file__
+        return spec
 
     def exec_module(self, module):
         text = source_of(self.module).read_text(encoding="utf-8").replace(self.old, self.new)

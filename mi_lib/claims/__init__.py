@@ -15,11 +15,14 @@ CHAPTERS = (
     "true_ratio",
     "log_n_limit",
     "infonce_ceiling",
+    "ceiling_proofs",
     "sharp_ceiling",
     "anchor",
     "fisher",
     "anchor_batch",
     "anchor_scale",
+    "scale_variance",
+    "scale_misfit",
     "large_k",
     "generalised_dv",
     "variants",
@@ -34,7 +37,13 @@ CHAPTERS = (
     "density_simplex",
     "density_cases",
     "zoo",
+    "zoo_asymmetric",
     "zoo_objectives",
+    "staircase",
+    "staircase_reasons",
+    "decodable",
+    "self_supervised",
+    "proteins",
 )
 for _chapter in CHAPTERS:
     import_module(f".{_chapter}", __name__)

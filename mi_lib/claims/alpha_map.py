@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp, softmax
-from scipy.stats import binom
 
 from ..alphabet import Alphabet
+from .search import binomial_pmf
 
 _LN2 = math.log(2)
 
@@ -49,7 +49,7 @@ def event_excess(alpha: float, k: int) -> tuple[float, float]:
 
     def deficit(log_d: np.ndarray) -> np.ndarray:
         d = np.exp(log_d)
-        return d + binom.pmf(n, k - 1, 2.0 ** -d[..., None]) @ logs
+        return d + binomial_pmf(n, k - 1, 2.0 ** -d[..., None]) @ logs
 
     grid = np.linspace(math.log(1e-6), math.log(60.0), 200)
     best, step = grid[np.argmin(deficit(grid))], grid[1] - grid[0]

@@ -26,9 +26,6 @@ from .excess_risk import (
 )
 from .registry import Part, claim, extreme, identity
 
-# A sum-type rule outside the three families: chi-square and KLIEP together.
-MIXED = Asymmetric(lambda rho: rho**2 + rho * torch.log(rho))
-
 # Generating functions f with f(1) = 0, each with the name of its divergence.
 DIVERGENCES: dict[str, Callable[[sp.Expr], sp.Expr]] = {
     "KL": lambda t: t * sp.log(t),
@@ -37,6 +34,12 @@ DIVERGENCES: dict[str, Callable[[sp.Expr], sp.Expr]] = {
     "chi-square": lambda t: (t - 1) ** 2,
     "reverse KL": lambda t: -sp.log(t),
 }
+
+
+@cache
+def mixed_rule() -> Asymmetric:
+    """A sum-type rule outside the three families: chi-square and KLIEP together."""
+    return Asymmetric(lambda rho: rho**2 + rho * torch.log(rho))
 
 
 def _binary(f: Callable[[sp.Expr], sp.Expr], r: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
@@ -59,7 +62,7 @@ def _binary(f: Callable[[sp.Expr], sp.Expr], r: sp.Expr) -> tuple[sp.Expr, sp.Ex
 def f_divergence(factor: sp.Expr = HALF) -> list[Part]:
     """It is half of E_q0[f(q1/q0)], a divergence when f(1) = 0."""
     u, t, c = sp.symbols("u t c", positive=True)
-    general, conjugate, printed, halved = [], [], [], []
+    general, conjugate, weighted, printed, halved = [], [], [], [], []
     first, second = _binary(lambda x: symbolic.arbitrary("f")(x), u)
     # per letter, divided by q0: the loss lambda_0 + r* lambda_1, at the optimum u = t
     general.append((first + t * second).subs(u, t) / 2 + factor * symbolic.arbitrary("f")(t))
@@ -68,6 +71,7 @@ def f_divergence(factor: sp.Expr = HALF) -> list[Part]:
         slope = sp.diff(f(c), c).subs(c, u)
         # Fenchel: f*(f'(u)) = u f'(u) - f(u)
         conjugate += [second + slope, first - (u * slope - f(u))]
+        weighted.append(sp.diff(c * first + t * second, u).subs(u, t / c))
     for (q1, q0), _ in cases(11):
         for name, rule in (("log", Log()), ("robust DRE 2", RobustDRE(2))):
             best = -finite.anchored_risk(q1 / q0, q1, q0, 1, 1, rule)
@@ -83,6 +87,11 @@ def f_divergence(factor: sp.Expr = HALF) -> list[Part]:
             "lambda_1 = -f' and lambda_0 = f*(f'), five functions f",
             *conjugate,
             role="correction",
+        ),
+        identity(
+            "a weight c on lambda_0: the optimum is r*/c, five f",
+            *weighted,
+            role="support",
         ),
         identity(
             "the five f vanish at 1; Psi = rho^2/2 is 1/2 there",
@@ -269,8 +278,8 @@ def tensorisation(psi: Generating | None = None) -> list[Part]:
     numbers = []
     for (p1, p0), critic in cases(12, 1):
         for k, nu_ in GRID[2:]:
-            one = finite.anchored_risk(critic, p1, p0, 1, nu_, MIXED)
-            many = finite.anchored_risk(critic, p1, p0, k, nu_, MIXED)
+            one = finite.anchored_risk(critic, p1, p0, 1, nu_, mixed_rule())
+            many = finite.anchored_risk(critic, p1, p0, k, nu_, mixed_rule())
             numbers.append((relative(many, k * (1 + nu_) / (k + nu_) * one), f"K={k}, nu={nu_}"))
     return [
         identity("L_K = K (1 + nu)/(K + nu) L_1 for any psi (K = 2, 3)", *scaled),
@@ -300,7 +309,7 @@ def powers(extra: int = 0) -> list[Part]:
     shape = np.array([1.0, 2.0])
     mixed = [misfit_scale(shape, q1, q0, nu) for nu in (0.01, 1.0, 100.0)]
     found = minimize_scalar(
-        lambda x: finite.anchored_risk(x * shape, q1, q0, 2, 1.0, MIXED), bounds=(0.1, 2.0)
+        lambda x: finite.anchored_risk(x * shape, q1, q0, 2, 1.0, mixed_rule()), bounds=(0.1, 2.0)
     ).x
     ends = ((q1 @ shape) / (q0 @ shape**2), 1 / (q0 @ shape))  # chi-square alone, KLIEP alone
     constant = []

@@ -280,17 +280,20 @@ def jensen_floor(chi2: Callable = finite.chi_square) -> list[Part]:
         - (1 + finite.chi_square(q1, q0) / k)
         for k in (2, 3)
     ]
-    cases = [
-        (
-            finite.k_way_jsd(p1, p0, k) - (finite.kl(p1, p0) - np.log2(1 + chi2(p1, p0) / k)),
-            f"K={k}",
-        )
-        for (p1, p0), k in _enumerated(50)
-    ]
+
+    def slack(p1: np.ndarray, p0: np.ndarray, k: int) -> float:
+        floor = finite.kl(p1, p0) - np.log2(1 + chi2(p1, p0) / k)
+        return finite.k_way_jsd(p1, p0, k) - floor
+
+    cases = [(slack(*pair, k), f"K={k}") for pair, k in _enumerated(50)]
+    tried = [c for k in (2, 8) for c in try_to_break(lambda a, b, k=k: slack(a, b, k), 2, 2, k)]
     same = np.array([0.2, 0.8])
     trivial = finite.k_way_jsd(same, same, 4) - chi_square_floor(0.0, 0.0, 4)
+    near = [(1e6 * slack(np.array([0.21, 0.79]), same, k), f"K={k}") for k in (2, 4, 16)]
     return [
         identity("mean of the average ratio is 1 + chi2/K (K = 2, 3; symbolic)", *means),
         extreme("JSD >= the floor, random pairs", "bound", cases),
+        extreme("an optimiser finds no violation", "bound", tried),
         Part("equality when q1 = q0", "equal", trivial, 1e-12, 1),
+        extreme("strict when q1 is 0.01 off (in 1e-6 bits)", "strict", near, 1e-3),
     ]

@@ -12,7 +12,7 @@ from .. import finite
 from ..alphabet import Alphabet
 from . import literal
 from .registry import Part, claim, extreme, identity
-from .search import random_pairs
+from .search import random_pairs, try_to_break
 
 PAGE = "theory/large_k"
 BETAS = (0.0, 0.25, 1.0, 4.0)
@@ -299,8 +299,18 @@ def finite_k_bound(power: int = 1) -> list[Part]:
         for k in (512,)
         for b in BETAS
     ]
+    tried = [
+        found
+        for k, nu in ((2, 3.0), (8, 1.0))
+        for found in try_to_break(
+            lambda a, b, k=k, nu=nu: finite.kl(a, b, "nats") - lower(a / b, a, b, k, nu), 2, 2, k
+        )
+    ]
+    same = [(lower(np.ones(2), q0, q0, k, nu), f"K={k}, nu={nu:g}") for k, nu in grid]
     return [
         extreme("value <= D, random pairs and critics", "bound", cases),
+        extreme("an optimiser over pairs finds no violation", "bound", tried),
+        extreme("equality when q1 = q0 and r = 1", "equal", same),
         extreme("also at the true ratio", "bound", best),
         extreme("there K (D - value) = chi2/(2 (1+beta)) at K = 512", "equal", tight, 0.02),
     ]

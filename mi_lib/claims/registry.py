@@ -5,6 +5,9 @@ tolerance, how many cases were tried and which was worst; whether it holds follo
 verdict of a claim follows from its parts and is compared with the recorded one. Each claim also has
 a falsified twin: the same check on a statement with a flipped sign, a dropped factor or a swapped
 bound. A check that gives the twin the same verdict proves nothing and is reported as an error.
+
+An experimental claim reads stored results. Its check returns no statement while its table is absent
+or partial: the verdict is then "not run", and the twin has nothing to tell apart.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -98,6 +101,7 @@ class Claim:
     check: Callable[..., list[Part]]
     twin: Mapping[str, Any]
     twin_says: str
+    experiment: bool = False
 
     def run(self) -> "Outcome":
         """Check the statement as it is recorded."""
@@ -118,10 +122,15 @@ class Outcome:
     @property
     def verdict(self) -> str:
         """holds when the statement's parts hold; otherwise, holds with correction when there are
-        parts of a correction and these hold; otherwise refuted."""
+        parts of a correction and these hold; otherwise refuted. Of an experiment: reproduced,
+        partly or refuted when all, some or none of the statement's parts hold."""
         statement = [p.holds for p in self.parts if p.role == "statement"]
         if not statement:
             return "not run"
+        if self.claim.experiment:
+            return {True: "reproduced", False: "partly" if any(statement) else "refuted"}[
+                all(statement)
+            ]
         if all(statement):
             return "holds"
         correction = [p.holds for p in self.parts if p.role == "correction"]
@@ -151,6 +160,7 @@ def claim(
     twin: Mapping[str, Any],
     twin_says: str,
     label: str = "",
+    experiment: bool = False,
 ) -> Callable[[Callable[..., list[Part]]], Callable[..., list[Part]]]:
     """Register a check under ``id``; ``label`` is the paper's LaTeX label where it has one."""
     one_of("recorded", recorded, VERDICTS)
@@ -158,7 +168,9 @@ def claim(
     def register(check: Callable[..., list[Part]]) -> Callable[..., list[Part]]:
         if id in _CLAIMS:
             raise ValueError(f"claim {id!r} is registered twice; give one of them another id")
-        _CLAIMS[id] = Claim(id, item, label, statement, page, recorded, check, twin, twin_says)
+        _CLAIMS[id] = Claim(
+            id, item, label, statement, page, recorded, check, twin, twin_says, experiment
+        )
         return check
 
     return register
@@ -181,7 +193,7 @@ def problems(outcome: Outcome, twin: Outcome) -> list[str]:
     if outcome.verdict != claim.recorded:
         found.append(f"{claim.id}: recorded {claim.recorded!r}, but computed {outcome.verdict!r}")
     found += [f"{claim.id}: evidence fails: {part.name}" for part in outcome.broken]
-    if twin.verdict == outcome.verdict:
+    if twin.verdict == outcome.verdict and outcome.verdict != "not run":
         found.append(f"{claim.id}: its falsified twin ({claim.twin_says}) is also {twin.verdict!r}")
     return found
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
-from scipy.special import softmax
+from scipy.special import gammaln, softmax, xlogy
 
 from .. import finite
 from ..bounds import chi_square_floor
@@ -28,6 +28,22 @@ def event_pair(divergence: float) -> Pair:
     return np.array([0.0, 1.0]), np.array([1 - event, event])
 
 
+def multinomial_pmf(counts: np.ndarray, law: np.ndarray) -> np.ndarray:
+    """Chance of each row of counts under draws from ``law`` (scipy.stats takes a second to load).
+
+    >>> multinomial_pmf(np.array([[2, 0], [1, 1]]), np.array([0.5, 0.5])).round(3).tolist()
+    [0.25, 0.5]
+    """
+    ways = gammaln(counts.sum(-1) + 1) - gammaln(counts + 1).sum(-1)
+    return np.exp(ways + xlogy(counts, law).sum(-1))
+
+
+def binomial_pmf(hits: np.ndarray, draws: int, p: np.ndarray | float) -> np.ndarray:
+    """Chance of so many hits in ``draws`` draws that hit with chance p."""
+    p = np.asarray(p)
+    return multinomial_pmf(np.stack([hits, draws - hits], -1), np.stack([p, 1 - p], -1))
+
+
 def try_to_break(
     margin: Callable[[np.ndarray, np.ndarray], float], letters: int, restarts: int, seed: int
 ) -> list[tuple[float, str]]:
@@ -40,6 +56,7 @@ def try_to_break(
     found = []
 
     def pair(logits: np.ndarray) -> Pair:
+        logits = np.clip(logits, -30, 30)  # no letter may vanish altogether
         return softmax(logits[:letters]), softmax(logits[letters:])
 
     for _ in range(restarts):

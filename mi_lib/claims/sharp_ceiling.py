@@ -7,14 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 import sympy as sp
-from scipy.stats import binom, multinomial
 
 from .. import finite
 from ..alphabet import compositions
 from ..bounds import infonce_ceiling, printed_ceiling
 from .infonce_ceiling import LEVELS, PAGE, SIZES, _enumerated
 from .registry import Part, claim, extreme, identity
-from .search import event_pair, try_to_break
+from .search import binomial_pmf, event_pair, multinomial_pmf, try_to_break
 
 
 def _phi(t: np.ndarray) -> np.ndarray:
@@ -25,7 +24,7 @@ def tangent_gap(r: np.ndarray, divergence: float, k: int) -> np.ndarray:
     """Step 3 in numbers: k(r) - b r - c phi(r) >= 0, zero at r = 0 and r = M = 2^D (nats)."""
     m = 2.0**divergence
     n = np.arange(k)
-    weights = binom.pmf(n, k - 1, 1 / m)
+    weights = binomial_pmf(n, k - 1, 1 / m)
 
     def eta_mean(log_r: np.ndarray) -> np.ndarray:
         y = n * m / np.exp(np.asarray(log_r))[..., None]
@@ -61,8 +60,8 @@ def step_1(sign: int = 1) -> list[Part]:
         counts = compositions(k, atoms.size)
         values = _phi(counts @ atoms)
 
-        def mean(law: np.ndarray, k: int = k, counts=counts, values=values) -> float:
-            return float((multinomial.pmf(counts, k, law) * values).sum())
+        def mean(law: np.ndarray, counts=counts, values=values) -> float:
+            return float((multinomial_pmf(counts, law) * values).sum())
 
         for _ in range(60):
             one, two = rng.dirichlet(np.ones(atoms.size), 2)
@@ -210,7 +209,7 @@ def consequences(power: float = 1.0) -> list[Part]:
         bent.append((-np.diff(values, 2).max(), f"K={k}"))
         below.append(((np.minimum(grid, np.log2(k)) - values)[1:].min(), f"K={k}"))
         n, d, h = np.arange(1, k), 3.0, 1e-4
-        exact = (binom.pmf(n, k - 1, 2.0**-d) * n * np.log1p(1 / n)).sum()
+        exact = (binomial_pmf(n, k - 1, 2.0**-d) * n * np.log1p(1 / n)).sum()
         slope.append(((bound(d + h, k) - bound(d - h, k)) / (2 * h) - exact, f"K={k}"))
     rng = np.random.default_rng(8)
     joint = []

@@ -1,4 +1,4 @@
-"""Are the paper's rule tables right? Each entry against the one its generating function gives."""
+"""Tables 3 and 4: each rule against the one its generating function gives, and its weight."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,18 +16,13 @@ from .zoo_tables import (
     ALPHAS,
     NU,
     PSEUDO_SPHERICAL,
-    READINGS,
     ROWS,
     SYM_INVERSE_LOG,
     Entry,
-    R,
     compare,
     entries_of,
-    letter_loss,
-    row_6,
     table_3,
     table_4,
-    table_5,
 )
 
 PAGE = "theory/zoo"
@@ -46,11 +41,12 @@ def agree(
     return Part(name, "equal", float(len(bad)), 0.0, len(entries), worst, role)
 
 
-def _row(entries: Sequence[Entry], row: str) -> Entry:
+def row_of(entries: Sequence[Entry], row: str) -> Entry:
+    """The entry of that name."""
     return next(entry for entry in entries if entry.row == row)
 
 
-def _exchanged(entries: Sequence[Entry], exchange: bool) -> tuple[Entry, ...]:
+def exchanged(entries: Sequence[Entry], exchange: bool) -> tuple[Entry, ...]:
     """The same entries, for a twin with the printed losses in reverse order."""
     return tuple(replace(e, printed=e.printed[::-1]) if exchange else e for e in entries)
 
@@ -80,7 +76,7 @@ def at(entry: Entry, **values: sp.Expr) -> Entry:
 )
 def binary_rules(exchange: bool = False) -> list[Part]:
     """Every entry is right up to a constant in each loss."""
-    entries = _exchanged(table_3(), exchange)
+    entries = exchanged(table_3(), exchange)
     return [
         agree("printed = induced, eight comparisons", entries, EXACT),
         agree("up to a constant in each loss", entries, CONSTANT, "correction"),
@@ -97,9 +93,9 @@ def binary_rules(exchange: bool = False) -> list[Part]:
     twin={"shift": lambda a: 1 / (a * (a - 1))},
     twin_says="corrected with the constant 1/(alpha (alpha - 1))",
 )
-def robust_row(shift: Callable = lambda a: 1 / (a - 1)) -> list[Part]:
+def robustrow_of(shift: Callable = lambda a: 1 / (a - 1)) -> list[Part]:
     """From neither, but from the first minus a constant."""
-    first, second = (_row(table_3(), f"robust DRE, {n} Psi") for n in ("first", "second"))
+    first, second = (row_of(table_3(), f"robust DRE, {n} Psi") for n in ("first", "second"))
     rho = first.variables[0]
     own = -first.printed[0] - rho * first.printed[1]  # -<(1, rho), lambda>
     moved = -symbolic.robust_psi(ALPHA)([rho])  # d/d alpha at 1 after clearing the pole
@@ -186,7 +182,7 @@ def log_limit(scale: Callable = lambda n: n ** (1 / ALPHA)) -> list[Part]:
 )
 def symmetric_rules(exchange: bool = False) -> list[Part]:
     """Right up to constants: 1/(alpha (alpha - 1)) for one Psi, M + 1 for the inverse log."""
-    entries = _exchanged(table_4(), exchange)
+    entries = exchanged(table_4(), exchange)
     inverse = [compare(entries_of((SYM_INVERSE_LOG,), n)[0]) for n in (2, 3, 4, 5)]
     return [
         agree("printed = induced, three classes", entries, EXACT),
@@ -280,147 +276,3 @@ def strictly_proper(factor: Callable = lambda a: sp.Integer(1)) -> list[Part]:
 
 
 # Table 5: asymmetric objectives
-
-
-@claim(
-    "table-5",
-    item="Table 5",
-    label="tab:objs_asym",
-    statement=r"Each asymmetric objective is $\Loss^\Psi_{K;\nu}$ of its rule",
-    page=PAGE,
-    recorded="holds with correction",
-    twin={"exchange": True},
-    twin_says="the two expectations exchanged",
-)
-def asymmetric_objectives(exchange: bool = False) -> list[Part]:
-    """Right up to a positive factor and constants."""
-    entries = _exchanged(table_5(), exchange)
-    return [
-        agree("printed = derived for all K and nu", entries, EXACT),
-        agree("up to a positive factor and constants", entries, HARMLESS, "correction"),
-    ]
-
-
-@claim(
-    "table-5-range",
-    item="Table 5, range of alpha",
-    statement=r"The power row holds for $\alpha\notin(0,1)$",
-    page=PAGE,
-    recorded="holds with correction",
-    twin={"excluded": (0, 2)},
-    twin_says="corrected to alpha not in {0, 2}",
-)
-def power_range(excluded: tuple[int, int] = (0, 1)) -> list[Part]:
-    """The braces became a bracket: only 0 and 1 are excluded."""
-    entry = _row(table_5(), "power")
-    printed = [a for a in (-1, 0, 1, 2, 3) if not 0 < a < 1]
-    undefined = [a for a in printed if _undefined(entry, a)]
-    allowed = [sp.Rational(n, 4) for n in range(-8, 13) if sp.Rational(n, 4) not in excluded]
-    loss = STAR * entry.printed[0] + entry.printed[1]
-    return [
-        Part(
-            "no alpha outside (0, 1) is undefined", "equal", float(len(undefined)), 0.0, 5, "0, 1"
-        ),
-        Part(
-            "the row is defined at every other alpha of a grid",
-            "equal",
-            float(sum(_undefined(entry, a) for a in allowed)),
-            0.0,
-            len(allowed),
-            role="correction",
-        ),
-        identity(
-            "its slope is r^(alpha-2) (r - r*): a minimum at r*",
-            sp.diff(loss, R) - R ** (ALPHA - 2) * (R - STAR),
-            role="correction",
-        ),
-    ]
-
-
-def _undefined(entry: Entry, a: sp.Expr) -> bool:
-    return any(x.subs(ALPHA, a).has(sp.zoo, sp.nan) for x in entry.printed)
-
-
-@claim(
-    "table-5-limit",
-    item="Table 5, alpha to 1",
-    statement=r"The power row becomes KLIEP as $\alpha\to1$",
-    page=PAGE,
-    recorded="holds with correction",
-    twin={"at": 0},
-    twin_says="corrected limit taken at alpha = 0",
-)
-def kliep_limit(at: int = 1) -> list[Part]:
-    """After adding 1/(alpha - 1) to the first integrand; and alpha -> 0 is the inverse log."""
-    own, other = _row(table_5(), "power").printed
-    near = float(own.subs({R: 2, ALPHA: sp.Rational(1001, 1000)}) + sp.log(2))
-    # own + 1/(alpha - 1) = -(r^(alpha-1) - 1)/(alpha - 1): a difference quotient
-    slope = sp.diff(reduce(own * (1 - ALPHA)), ALPHA).subs(ALPHA, at)
-    at_zero = sp.diff(reduce(other * ALPHA), ALPHA).subs(ALPHA, 0)
-    return [
-        Part("the entry at alpha = 1.001, r = 2 is near -ln 2", "equal", near, 1e-2, 1),
-        identity(
-            "with 1/(alpha - 1) added: -log r and r",
-            -slope + sp.log(R),
-            other.subs(ALPHA, 1) - R,
-            role="correction",
-        ),
-        identity(
-            "alpha -> 0, with -1/alpha added: 1/r and log r, the inverse log",
-            at_zero - sp.log(R),
-            own.subs(ALPHA, 0) - 1 / R,
-            role="support",
-        ),
-    ]
-
-
-# Units
-
-
-@claim(
-    "table-units",
-    item="Tables 3 to 7, base of the logarithm",
-    statement=r"The rows that add a logarithm to a power of the ratio hold with $\log_2$, the "
-    r"paper's logarithm",
-    page=PAGE,
-    recorded="refuted",
-    twin={"base": sp.E},
-    twin_says="with natural logarithms",
-)
-def units(base: sp.Expr | int = 2) -> list[Part]:
-    """With base 2, KLIEP learns r*/ln 2 and the inverse log r* ln 2."""
-    rows = {row: _row(table_5(), row) for row in ("log (KLIEP)", "inverse log")}
-    losses = {row: STAR * e.printed[0] + e.printed[1] for row, e in rows.items()}
-    symmetric = at(row_6(INVERSE, READINGS[1], 1, corrected=True), nu=1)
-    losses[INVERSE] = letter_loss(symmetric, STAR).subs(symmetric.variables[0], R)
-
-    def in_base(loss: sp.Expr, b: sp.Expr | int) -> sp.Expr:
-        return sp.expand(sp.expand_log(loss)).replace(
-            sp.log, lambda x: sp.log(x) / sp.log(sp.sympify(b))
-        )
-
-    slopes = {row: sp.diff(in_base(loss, base), R) for row, loss in losses.items()}
-    lands = {"log (KLIEP)": STAR / sp.log(2), "inverse log": STAR * sp.log(2)}
-    two = {row: sp.diff(in_base(losses[row], 2), R) for row in lands}
-    return [
-        replace(
-            identity(
-                "slope 0 at r*: KLIEP, inverse log, symmetric inverse log",
-                *(slope.subs(R, STAR) for slope in slopes.values()),
-            ),
-            worst="all of them",
-        ),
-        identity(
-            "base 2: KLIEP ends at r*/ln 2, the inverse log at r* ln 2",
-            *(two[row].subs(R, lands[row]) for row in lands),
-            role="support",
-        ),
-        Part(
-            "plug-in KLIEP is then off by -log2(ln 2) = 0.5288 bits",
-            "equal",
-            round(float(-sp.log(sp.log(2), 2)), 4) - 0.5288,
-            0.0,
-            1,
-            role="support",
-        ),
-    ]

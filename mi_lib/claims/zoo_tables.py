@@ -48,21 +48,15 @@ class Difference:
         return f"{self.kind}: {'; '.join(parts)}"
 
 
-def _normal(expression: sp.Expr) -> sp.Expr:
-    """`reduce` once more where the names it put back can still cancel."""
-    once = reduce(expression)
-    return once if once.is_number else reduce(once)
-
-
 @cache
 def compare(entry: Entry) -> Difference:
     """Classify an entry: equal, constant, factor, direction (negative for some alpha) or wrong."""
     pairs = list(zip(entry.printed, entry.derived, strict=True))
     p, d = next((p, d) for p, d in pairs if sp.diff(d, entry.variables[0]) != 0)
-    factor = _normal(sp.diff(p, entry.variables[0]) / sp.diff(d, entry.variables[0]))
+    factor = reduce(sp.diff(p, entry.variables[0]) / sp.diff(d, entry.variables[0]))
     if factor.free_symbols & set(entry.variables):
         return Difference("wrong")
-    constants = tuple(_normal(p - factor * d) for p, d in pairs)
+    constants = tuple(reduce(p - factor * d) for p, d in pairs)
     if any(c.free_symbols & set(entry.variables) for c in constants):
         return Difference("wrong")
     if factor == 1:

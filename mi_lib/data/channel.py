@@ -43,7 +43,7 @@ class Source:
         assemble: Callable[[Rows, Chance], Tensor] = flatten,
         held_out: Sequence[int] | None = None,
     ):
-        labels = torch.as_tensor(labels).long()
+        labels = labels.cpu().long()
         if rows.ndim != 2 or labels.shape != rows.shape[:1]:
             raise ValueError(
                 f"rows have shape {tuple(rows.shape)} and labels {tuple(labels.shape)}; "
@@ -51,9 +51,9 @@ class Source:
             )
         if not torch.isfinite(rows.float()).all():
             raise ValueError("rows contain NaN or infinite entries; clean the table first")
-        fresh = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
+        fresh = torch.zeros(len(labels), dtype=torch.bool, device="cpu")
         if held_out is not None:
-            fresh[torch.as_tensor(held_out, device=labels.device)] = True
+            fresh[torch.as_tensor(held_out, device="cpu")] = True
         self.held_out = bool(fresh.any())
         # Four runs of rows: class 0 and 1 for training, class 0 and 1 held out.
         place = labels + 2 * fresh
@@ -63,7 +63,7 @@ class Source:
                 f"the table has {counts[:2]} training and {counts[2:]} held-out rows of the two "
                 "classes; labels must be 0 and 1, and no class may be empty"
             )
-        self._rows = {torch.device("cpu"): rows[place.argsort(stable=True)].cpu()}
+        self._rows = {torch.device("cpu"): rows.cpu()[place.argsort(stable=True)]}
         self._counts, self._starts = counts, [0, *np.cumsum(counts[:-1]).tolist()]
         self.assemble = assemble
 

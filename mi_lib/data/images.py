@@ -81,7 +81,7 @@ def backgrounds_from(
     images: UInt8[np.ndarray, "n h w c"], size: int = SIZE
 ) -> Float[Tensor, "n size*size"]:
     """Colour images as grey backgrounds of the final size, values in [0, 1]."""
-    grey = torch.as_tensor(images).float().mean(-1) / 255
+    grey = torch.from_numpy(images).float().mean(-1) / 255
     down, across = (resizing(n, size) for n in grey.shape[-2:])
     return (down @ grey @ across.mT).clamp(0, 1).flatten(-2)
 

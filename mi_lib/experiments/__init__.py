@@ -1,7 +1,7 @@
 """The paper's experiments: each module lists its pieces and runs one of them.
 
 A module offers ``pieces(name, profile)``, ``run(config, device=, checkpoint=)`` and ``MODULES``,
-the modules whose code decides its numbers.
+the modules whose code decides its numbers (by sweep, where it runs several).
 """
 
 from collections.abc import Mapping
@@ -12,11 +12,27 @@ from ..validate import one_of
 
 # name of a sweep -> the module that runs it
 SWEEPS: Mapping[str, str] = MappingProxyType(
-    {name: "staircase" for name in ("gaussian", "mnist", "text", "tables", "ablations")}
-    | {"independence": "suite", "suite": "suite"}
+    {
+        "gaussian": "staircase",
+        "mnist": "staircase",
+        "text": "staircase",
+        "tables": "staircase",
+        "ablations": "staircase",
+        "decodable": "decodable",
+        "self-supervised": "self_supervised",
+        "proteins": "proteins",
+        "suite": "suite",
+        "independence": "suite",
+    }
 )
 
 
 def experiment(name: str) -> ModuleType:
     """The module that runs the sweep of that name."""
     return import_module(f".{SWEEPS[one_of('sweep', name, SWEEPS)]}", __name__)
+
+
+def modules_of(name: str) -> tuple[str, ...]:
+    """The modules whose code decides the numbers of a sweep."""
+    modules = experiment(name).MODULES
+    return modules[name] if isinstance(modules, Mapping) else modules

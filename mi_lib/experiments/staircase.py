@@ -21,23 +21,18 @@ from .staircase_grid import SHOWN, pieces
 
 __all__ = ["MODULES", "make_run", "pieces", "records", "run"]
 
-# Whose code decides the numbers of a piece.
-MODULES = tuple(
-    f"mi_lib.{name}"
-    for name in (
-        "scoring",
-        "objectives",
-        "estimators",
-        "critics",
-        "evaluation",
-        "training",
-        "data.gaussian",
-        "data.channel",
-        "data.images",
-        "data.text",
-        "data.tables",
-    )
-)
+# Whose code decides the numbers of a piece, by sweep.
+_ENGINE = ("scoring", "objectives", "estimators", "streams", "critics", "evaluation", "training")
+_DATA = {
+    "gaussian": ("data.gaussian",),
+    "ablations": ("data.gaussian",),
+    "mnist": ("data.channel", "data.images"),
+    "text": ("data.channel", "data.text"),
+    "tables": ("data.channel", "data.images", "data.tables"),
+}
+MODULES = {
+    sweep: tuple(f"mi_lib.{name}" for name in (*_ENGINE, *data)) for sweep, data in _DATA.items()
+}
 CHECKPOINT_SECONDS = 120.0
 FIRST_LOSSES = 10
 

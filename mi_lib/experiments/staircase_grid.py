@@ -74,6 +74,7 @@ def _gaussian(
 
 
 def _ablation(name: str, trainings: tuple[str, ...], seeds: int = 3, **changes: Any) -> Table:
+    changes = {"steps": 1000, "block": 50, **changes}
     return _gaussian(f"laptop-{name}", seeds, trainings=trainings, **changes)
 
 
@@ -121,13 +122,13 @@ GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
         "mnist": {
             "ci": (_small("mnist", "mnist", FEW),),
             "laptop": (
-                Table("laptop", "mnist", Settings(PAPER, steps=500, block=50), 1, {}, 1, 2),
+                Table("laptop", "mnist", Settings(PAPER, steps=500, block=50), 3, {}, 1, 4),
             ),
             "paper": (Table("paper", "mnist", Settings(PAPER + FIELD), 3, {}, 1, 1),),
         },
         "text": {
             "ci": (_small("text", "text", FEW),),
-            "laptop": (Table("laptop", "text", Settings(PAPER, steps=500, block=50), 1, {}, 1, 2),),
+            "laptop": (Table("laptop", "text", Settings(PAPER, steps=500, block=50), 3, {}, 1, 4),),
             "paper": (Table("paper", "text", Settings(PAPER + FIELD), 3, {}, 1, 1),),
         },
         # What the chapters run live where the real data is absent.

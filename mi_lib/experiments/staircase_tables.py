@@ -40,6 +40,9 @@ OTHERS: Mapping[str, tuple[str, str]] = MappingProxyType(
 ESTIMATORS: Mapping[str, tuple[str, str]] = MappingProxyType({**PAPER_EIGHT, **OTHERS})
 
 
+POINTS, ROUNDS = 4096, 40  # pairs a round, for targets by sampling
+
+
 def find_table(experiment: str, name: str) -> Table:
     """A table of the grid by its name."""
     tables = {t.name: t for profile in GRID[experiment].values() for t in profile}
@@ -49,7 +52,7 @@ def find_table(experiment: str, name: str) -> Table:
 def stored(experiment: str, name: str) -> Stored:
     """What is stored of a table, with what should be there."""
     table = find_table(experiment, name)
-    return Stored(tuple(table.pieces(experiment)), results_folder(), MODULES)
+    return Stored(tuple(table.pieces(experiment)), results_folder(), MODULES[experiment])
 
 
 def plateaus(table: Stored, record: str = "train") -> pd.DataFrame:
@@ -60,6 +63,8 @@ def plateaus(table: Stored, record: str = "train") -> pd.DataFrame:
     """
     one_of("record", record, ("train", "held-out", "large"))
     rows = table.records[table.records["record"] == record]
+    if rows.empty:
+        return pd.DataFrame(columns=["training", "evaluation", "seed", "truth", "value"])
     levels = table.pieces[0].config["settings"]["levels"]
     tidy = rows.loc[rows.index.repeat(len(levels)), ["training", "evaluation", "seed"]].copy()
     tidy["truth"] = np.tile(np.asarray(levels, float), len(rows))
@@ -96,9 +101,10 @@ def summary(frame: pd.DataFrame, reference: str = "InfoNCE-anchor") -> pd.DataFr
         row |= {f"bias {truth:g}": bias for truth, bias in by_level.mean().items()}
         row["spread"] = by_level.std(ddof=1).mean() if len(own) > 1 else math.nan
         row["RMSE"] = float(np.mean(list(own.values())))
-        row["RMSE - anchor's"] = "" if name == reference else str(paired(own, base))
+        pairs = name != reference and set(own) & set(base)
+        row["RMSE - anchor's"] = str(paired(own, base)) if pairs else ""
         rows.append(row)
-    return pd.DataFrame(rows).set_index("estimator")
+    return pd.DataFrame(rows, columns=None if rows else ["estimator"]).set_index("estimator")
 
 
 def rmse_difference(frame: pd.DataFrame, a: str, b: str) -> Interval:
@@ -116,10 +122,11 @@ def infonce_target(task_name: str, options: tuple, bits: float, k: int) -> tuple
         task = Gaussian(dict(options).get("dim", 10))
 
         def scores(generator: torch.Generator) -> torch.Tensor:
-            x, z = task.draw(bits, k, [generator])
-            return task.log_ratio(x[0].double(), z[0].double(), bits)
+            x, z = (side[0].double() for side in task.draw(bits, POINTS, [generator]))
+            batches = x.unflatten(0, (-1, k)), z.unflatten(0, (-1, k))
+            return torch.vmap(lambda a, b: task.log_ratio(a, b, bits))(*batches)
 
-        return jsd_by_sampling(scores, max(200, 200_000 // k))
+        return jsd_by_sampling(scores, ROUNDS)
     return labels_only(dict(options).get("slots", 10)).k_way_jsd(bits, k), 0.0
 
 
@@ -137,3 +144,88 @@ def targets(experiment: str, name: str) -> pd.DataFrame:
         (bits, *infonce_target(table.task, options, bits, k), k) for bits in table.settings.levels
     ]
     return pd.DataFrame(rows, columns=["truth", "target", "error", "K"])
+
+
+def curves(table: Stored) -> pd.DataFrame:
+    """The stored curves over all seeds: training, evaluation, step, mean, sd and seeds."""
+    settings = table.pieces[0].config["settings"]
+    seeds = {piece.key: len(piece.config["seeds"]) for piece in table.there}
+    rows = table.records[table.records["record"].str.startswith("curve")]
+    pooled = []
+    for (training, evaluation), part in rows.groupby(["training", "evaluation"]):
+        means, sds = (
+            np.stack(part.loc[part["record"] == f"curve-{kind}", "values"].tolist())
+            for kind in ("mean", "sd")
+        )
+        weight = np.array([seeds[k] for k in part.loc[part["record"] == "curve-mean", "piece"]])
+        mean = weight @ means / weight.sum()
+        spread = weight @ (sds**2 + means**2) / weight.sum() - mean**2
+        frame = pd.DataFrame({"mean": mean, "sd": np.sqrt(np.maximum(spread, 0))})
+        frame["step"] = (np.arange(len(mean)) + 0.5) * settings["block"]
+        frame["training"], frame["evaluation"] = training, evaluation
+        frame["seeds"] = weight.sum()
+        pooled.append(frame)
+    names = ["mean", "sd", "step", "training", "evaluation", "seeds"]
+    return pd.concat(pooled, ignore_index=True) if pooled else pd.DataFrame(columns=names)
+
+
+def reasons(table: Stored, estimators: tuple[str, ...]) -> pd.DataFrame:
+    """On large fresh batches, for trainings named by their figure names: plug-in, DV and scale
+    (log2 of the mean of r over negatives, 0 for the true ratio), by level, over seeds."""
+    frame = plateaus(table, "large")
+    rows = []
+    for name in estimators:
+        training = ESTIMATORS[name][0]
+        for truth, part in frame[frame["training"] == training].groupby("truth"):
+            values = part.pivot(index="seed", columns="evaluation", values="value")
+            row = {"training": name, "truth": truth, "seeds": len(values)}
+            for column in ("plug-in", "dv", "scale"):
+                row[column] = values[column].mean()
+                row[f"{column} sd"] = values[column].std(ddof=1) if len(values) > 1 else math.nan
+            rows.append(row)
+    names = ["training", "truth", "seeds", "plug-in", "dv", "scale"]
+    return pd.DataFrame(rows, columns=None if rows else names)
+
+
+def best(experiment: str, *names: str) -> Stored:
+    """The first of the named tables that is complete, else the first that has any piece, else the
+    first."""
+    found = [stored(experiment, name) for name in names]
+    ranked = [t for t in found if t.complete] + [t for t in found if t.there] + found
+    return ranked[0]
+
+
+def infonce_gaps(experiment: str, table: Stored) -> pd.DataFrame:
+    """By level: InfoNCE's target, its mean over seeds on fresh batches, and the gap."""
+    name = table.pieces[0].key.rsplit("-seed", 1)[0]
+    values = select(plateaus(table, "held-out"), "InfoNCE").groupby("truth")["value"].mean()
+    frame = targets(experiment, name)
+    frame["InfoNCE"] = frame["truth"].map(values)
+    frame["gap"] = frame["target"] - frame["InfoNCE"]
+    return frame.drop(columns="error")
+
+
+def option_errors(table: Stored, option: str, record: str = "train") -> pd.DataFrame:
+    """Errors of the anchor's plug-in for trainings like ``anchor:nu=0.1``: columns the option,
+    truth and error."""
+    frame = plateaus(table, record)
+    frame = frame[frame["evaluation"] == "plug-in"]
+    values = frame["training"].str.extract(rf"{option}=([\d.e+-]+)")[0].astype(float)
+    return pd.DataFrame(
+        {option: values, "truth": frame["truth"], "error": frame["value"] - frame["truth"]}
+    ).sort_values([option, "truth"])
+
+
+def ablations() -> pd.DataFrame:
+    """A row an ablation of the Gaussian task: how much is stored, and the RMSE of three."""
+    rows = []
+    for grid in GRID["ablations"]["laptop"]:
+        table = stored("ablations", grid.name)
+        row = {"ablation": grid.name.removeprefix("laptop-")}
+        row["pieces"] = f"{len(table.there)} of {len(table.pieces)}"
+        frame = plateaus(table) if table.there else pd.DataFrame(columns=["training", "evaluation"])
+        for name in ("InfoNCE", "InfoNCE-anchor", "anchor, nu = K"):
+            if not select(frame, name).empty:
+                row[name] = float(np.mean(list(rmse_by_seed(frame, name).values())))
+        rows.append(row)
+    return pd.DataFrame(rows).set_index("ablation").dropna(axis=1, how="all")

@@ -1,0 +1,202 @@
+"""Speed of the training engine, as ratios within one run (one thread).
+
+    OMP_NUM_THREADS=1 python benchmarks/engine.py
+
+1. A stack of seeds against a plain loop over seeds, with default and with fused Adam, separable
+   critic of the paper's size; and the share of a step that products and Adam alone would take.
+2. Batches from one table in memory against loaders that make one sample at a time.
+3. The split first layer of the joint critic against the tiled one, on inputs of the text task.
+"""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import nn
+
+from mi_lib import objectives
+from mi_lib.critics import Joint
+from mi_lib.data import Channel, Gaussian, Source
+from mi_lib.data.images import Grid
+from mi_lib.training import Run, Settings, keep_large_buffers
+
+REPEATS, SEEDS = 5, 8
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Seconds of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def medians(*works: Callable[[], object]) -> list[float]:
+    """Median seconds of each, over interleaved runs, after one warm-up."""
+    for work in works:
+        work()
+    rows = [[seconds(work) for work in works] for _ in range(REPEATS)]
+    return [statistics.median(column) for column in zip(*rows, strict=True)]
+
+
+class PlainSeparable(nn.Module):
+    """Two ordinary MLPs, one critic, as most code writes it."""
+
+    def __init__(self, dim: int, hidden: int = 512, embedding: int = 16):
+        super().__init__()
+        self.f, self.g = (
+            nn.Sequential(
+                nn.Linear(dim, hidden),
+                nn.ReLU(),
+                nn.Linear(hidden, hidden),
+                nn.ReLU(),
+                nn.Linear(hidden, embedding),
+            )
+            for _ in range(2)
+        )
+
+    def forward(self, x, y):
+        return self.f(x) @ self.g(y).mT
+
+
+def plain_loop(batch: int, steps: int, fused: bool) -> Callable[[], None]:
+    """Train SEEDS critics one after another."""
+    critics = [PlainSeparable(10) for _ in range(SEEDS)]
+    adams = [torch.optim.Adam(c.parameters(), 1e-4, fused=fused or None) for c in critics]
+    streams = [torch.Generator().manual_seed(s) for s in range(SEEDS)]
+    task = Gaussian(10, "cubic")
+
+    def work() -> None:
+        for critic, adam, stream in zip(critics, adams, streams, strict=True):
+            for _ in range(steps):
+                x, y = task.draw(4.0, batch, [stream])
+                loss = objectives.anchor(critic(x[0], y[0]))
+                adam.zero_grad()
+                loss.backward()
+                adam.step()
+
+    return work
+
+
+def stacked(batch: int, steps: int) -> Callable[[], None]:
+    """Train them as one stack with the engine."""
+    settings = Settings(("anchor",), (4.0,), steps=10**6, batch=batch, every=100, block=100)
+    run = Run(Gaussian(10, "cubic"), range(SEEDS), settings, "cpu")
+
+    def work() -> None:
+        for _ in range(steps):
+            run.advance()
+
+    return work
+
+
+def floor(batch: int, steps: int) -> Callable[[], None]:
+    """The products of a step (forward and backward) and one fused Adam, and nothing else."""
+    shapes = [(10, 512), (512, 512), (512, 16)]
+    inputs = [torch.randn(2 * SEEDS, batch, a) for a, _ in shapes]
+    grads = [torch.randn(2 * SEEDS, batch, b) for _, b in shapes]
+    weights = [nn.Parameter(torch.randn(2 * SEEDS, a, b)) for a, b in shapes]
+    for weight in weights:
+        weight.grad = torch.randn_like(weight)
+    adam = torch.optim.Adam(weights, 1e-4, fused=True)
+
+    def work() -> None:
+        with torch.no_grad():
+            for _ in range(steps):
+                for n, (x, g, w) in enumerate(zip(inputs, grads, weights, strict=True)):
+                    torch.bmm(x, w)
+                    torch.bmm(x.mT, g)
+                    if n:
+                        torch.bmm(g, w.mT)
+                adam.step()
+
+    return work
+
+
+def text_samples(folder: Path, slots: int, batch: int) -> Callable[[], torch.Tensor]:
+    """A loader as the benchmark's: each review is a file of its own, read when it is shown."""
+    chooser = np.random.default_rng(0)
+
+    def sample() -> torch.Tensor:
+        names = [f"{c}-{chooser.integers(500)}.npy" for c in chooser.integers(2, size=slots)]
+        return torch.cat([torch.from_numpy(np.load(folder / name)) for name in names])
+
+    return lambda: [torch.stack([sample() for _ in range(batch)]) for _ in "xy"]
+
+
+def image_samples(digits: torch.Tensor, batch: int) -> Callable[[], torch.Tensor]:
+    """A loader as the benchmark's: digits are copied to a canvas one by one, then it is resized."""
+    chooser = np.random.default_rng(0)
+
+    def sample() -> torch.Tensor:
+        canvas = torch.empty(1, 1, 56, 140)
+        for row in range(2):
+            for column in range(5):
+                digit = digits[chooser.integers(len(digits))].float().view(28, 28) / 255
+                canvas[0, 0, row * 28 : row * 28 + 28, column * 28 : column * 28 + 28] = digit
+        resized = F.interpolate(canvas, (64, 64), mode="bicubic", antialias=True)
+        return resized.clamp(0, 1).flatten()
+
+    return lambda: [torch.stack([sample() for _ in range(batch)]) for _ in "xy"]
+
+
+def loaders() -> None:
+    """Batches of 64 pairs with ten slots: 768 numbers a review, 28 x 28 pixels a digit."""
+    stream, labels = [torch.Generator().manual_seed(0)], torch.arange(1000) >= 500
+    with tempfile.TemporaryDirectory() as name:
+        rows = np.random.default_rng(0).normal(size=(1000, 768)).astype(np.float32)
+        for n, row in enumerate(rows):
+            np.save(Path(name) / f"{n // 500}-{n % 500}.npy", row)
+        task = Channel(Source(torch.from_numpy(rows), labels))
+        slow, fast = medians(text_samples(Path(name), 10, 64), lambda: task.draw(4.0, 64, stream))
+    print(f"batches of text                 {slow / fast:7.1f} x a file a review")
+    digits = (torch.rand(1000, 784) * 255).to(torch.uint8)
+    pictures = Channel(Source(digits, labels, Grid(28)))
+    slow, fast = medians(image_samples(digits, 64), lambda: pictures.draw(4.0, 64, stream))
+    print(f"batches of images               {slow / fast:7.1f} x a canvas a picture")
+
+
+def joint_layer() -> None:
+    """First layer on all pairs: W_x x + W_y y broadcast, against W [x; y] tiled."""
+    dim, batch, hidden = 7680, 64, 512
+    x, y = torch.randn(1, batch, dim), torch.randn(1, batch, dim)
+    critic, layer = Joint(dim, dim, hidden=hidden), nn.Linear(2 * dim, hidden)
+
+    def split() -> None:
+        of_x, of_y = x @ critic.first_x, torch.baddbmm(critic.bias, y, critic.first_y)
+        (of_x[:, :, None] + of_y[:, None]).sum().backward()
+
+    def tiled() -> None:
+        pairs = torch.cat([x[0].repeat_interleave(batch, 0), y[0].repeat(batch, 1)], 1)
+        layer(pairs).sum().backward()
+
+    slow, fast = medians(tiled, split)
+    print(f"joint first layer, 2 x {dim} inputs: {slow / fast:6.1f} x the tiled one")
+
+
+def main() -> None:
+    """Print the ratios."""
+    torch.set_num_threads(1)
+    keep_large_buffers()
+    for batch, steps in ((16, 30), (64, 12)):
+        default, fused, ours, least = medians(
+            plain_loop(batch, steps, False),
+            plain_loop(batch, steps, True),
+            stacked(batch, steps),
+            floor(batch, steps),
+        )
+        print(
+            f"B = {batch:3}, {SEEDS} seeds: {default / ours:5.2f} x a plain loop, "
+            f"{fused / ours:5.2f} x one with fused Adam, "
+            f"{100 * least / ours:3.0f} % of it is products and Adam"
+        )
+    loaders()
+    joint_layer()
+
+
+if __name__ == "__main__":
+    main()

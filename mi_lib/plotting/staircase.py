@@ -1,0 +1,136 @@
+"""Figures of the staircase chapters."""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from .style import BLUE, GREY, INK, RED
+
+
+def staircases(
+    curves: pd.DataFrame,
+    estimators: Mapping[str, tuple[str, str]],
+    levels: Sequence[float],
+    targets: pd.DataFrame | None = None,
+    other_truth: tuple[Sequence[float], Sequence[float]] | None = None,
+) -> Figure:
+    """One panel an estimator: the curve with its band over seeds, the truth as a staircase.
+
+    ``targets`` (columns truth, target) is what InfoNCE can reach, drawn in its panel;
+    ``other_truth`` is a band (low, high) at each level, for data with a second reading of the
+    truth.
+    """
+    columns = min(4, len(estimators))
+    lines = -(-len(estimators) // columns)
+    figure, axes = plt.subplots(
+        lines,
+        columns,
+        figsize=(2.6 * columns, 2.3 * lines + 0.3),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    last = curves["step"].max() + curves["step"].min() if len(curves) else len(levels)
+    edges = np.linspace(0, last, len(levels) + 1)
+    for axis, (name, (training, evaluation)) in zip(axes.flat, estimators.items(), strict=False):
+        axis.stairs(levels, edges, baseline=None, color=INK, lw=1.2, label="true MI")
+        if other_truth is not None:
+            low, high = other_truth
+            for left, right, a, b in zip(edges[:-1], edges[1:], low, high, strict=True):
+                axis.fill_between([left, right], a, b, color=GREY, alpha=0.5, lw=0)
+        part = curves[(curves["training"] == training) & (curves["evaluation"] == evaluation)]
+        if evaluation == "infonce" and targets is not None:
+            axis.stairs(targets["target"], edges, baseline=None, color=RED, ls="--", lw=1.2)
+        _band(axis, part)
+        axis.set_title(name, fontsize=10)
+    for axis in axes.flat[len(estimators) :]:
+        axis.set_visible(False)
+    axes[0, 0].set_ylim(-0.5, 1.25 * max(levels))
+    figure.supxlabel("training step", fontsize=10)
+    figure.supylabel("bits", fontsize=10)
+    return figure
+
+
+def _band(axis: Axes, part: pd.DataFrame) -> None:
+    if part.empty:
+        axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center", color=GREY)
+        return
+    axis.plot(part["step"], part["mean"], color=BLUE, lw=1)
+    axis.fill_between(
+        part["step"],
+        part["mean"] - part["sd"],
+        part["mean"] + part["sd"],
+        color=BLUE,
+        alpha=0.25,
+        lw=0,
+    )
+
+
+def two_readings(reasons: pd.DataFrame) -> Figure:
+    """Plug-in and DV of the same critics against the truth: the gap is the error of the scale."""
+    names = list(dict.fromkeys(reasons["training"]))
+    figure, axes = plt.subplots(
+        1, len(names), figsize=(2.9 * len(names), 3.0), sharey=True, layout="constrained"
+    )
+    for axis, name in zip(np.atleast_1d(axes), names, strict=True):
+        part = reasons[reasons["training"] == name]
+        span = [0, part["truth"].max()]
+        axis.plot(span, span, color=GREY, lw=1)
+        for column, color, marker in (("plug-in", RED, "o"), ("dv", BLUE, "s")):
+            axis.errorbar(
+                part["truth"],
+                part[column],
+                yerr=part[f"{column} sd"].fillna(0),
+                color=color,
+                marker=marker,
+                ms=4,
+                lw=1.2,
+                label="plug-in" if column == "plug-in" else "DV",
+            )
+        axis.set(title=name, xlabel="true MI (bits)")
+        axis.title.set_fontsize(10)
+    np.atleast_1d(axes)[0].set_ylabel("estimate (bits)")
+    np.atleast_1d(axes)[0].legend(fontsize=9)
+    return figure
+
+
+def ablation(frame: pd.DataFrame, x: str, label: str, log: bool = False) -> Figure:
+    """Mean error at each level against a setting; columns ``x``, truth, error."""
+    figure, axis = plt.subplots(layout="constrained")
+    axis.axhline(0, color=GREY, lw=1)
+    palette = sns.color_palette("viridis", frame["truth"].nunique())
+    for color, (truth, part) in zip(palette, frame.groupby("truth"), strict=True):
+        mean = part.groupby(x, sort=False)["error"].agg(["mean", "std"])
+        axis.errorbar(
+            mean.index,
+            mean["mean"],
+            yerr=mean["std"].fillna(0),
+            color=color,
+            marker="o",
+            ms=4,
+            lw=1.2,
+            label=f"{truth:g} bits",
+        )
+    if log:
+        axis.set_xscale("log")
+    axis.set(xlabel=label, ylabel="estimate - truth (bits)")
+    axis.legend(fontsize=9, title="true MI")
+    return figure
+
+
+def batch(pictures: Sequence[np.ndarray], titles: Sequence[str], side: int) -> Figure:
+    """A few pictures of a batch in a row."""
+    figure, axes = plt.subplots(
+        1, len(pictures), figsize=(2.1 * len(pictures), 2.4), layout="constrained"
+    )
+    for axis, picture, title in zip(np.atleast_1d(axes), pictures, titles, strict=True):
+        axis.imshow(np.asarray(picture).reshape(side, -1), cmap="gray_r", aspect="auto")
+        axis.set_title(title, fontsize=10)
+        axis.set_axis_off()
+    return figure

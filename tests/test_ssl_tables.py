@@ -1,0 +1,176 @@
+"""Reading stored self-supervised runs: means, paired differences, what is missing."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mi_lib.claims import registry, self_supervised  # noqa: F401
+from mi_lib.experiments import ssl_tables
+from mi_lib.experiments.self_supervised import MODULES, pieces
+from mi_lib.experiments.ssl_tables import difference, judged, numbers, summary
+from mi_lib.results import Stored, interval
+from mi_lib.sweep import COLUMNS, provenance, write
+
+CODE = {"code_hash": "x", "commit": "y", "device": "cpu"}
+# top-1 by seed; js lacks seed 2, chi-square is absent
+TOP_1 = {
+    "untrained": [10.0, 11.0, 12.0],
+    "infonce": [20.0, 22.0, 24.0],
+    "anchor": [20.5, 21.5, 24.0],
+    "js": [15.0, 17.5],
+    "spherical": [4.0, 5.0, 6.0],
+    "spherical-scaled": [18.0, 19.0, 21.0],
+}
+
+
+COMPLETE = {
+    **TOP_1,
+    "untrained": [10.0, 10.1, 10.2],
+    "js": [15.0, 15.5, 16.2],
+    "chi-square": [19.0, 20.9, 23.0],
+    "supervised": [40.0, 41.0, 45.0],
+}
+
+
+def rows_of(name, seed, value):
+    yield "probe", name, "top-1", seed, f"{value}"
+    yield "probe", name, "top-5", seed, f"{value + 30}"
+    yield "cka", name, "untrained", seed, "0.25"
+    if name in ("infonce", "anchor"):
+        yield "scale", name, "mean log C", seed, f"{2.0 + 0.1 * seed if name == 'infonce' else -1}"
+        yield "scale", name, "sd log C", seed, f"{0.1 * (seed + 1)}"
+        yield "scale", name, "sd log r", seed, "2.0"
+        yield "scale", name, "plug-in", seed, "4.0"
+    yield "curve", name, "top-1", seed, "12 14 16 18 19"
+
+
+@pytest.fixture
+def table(tmp_path):
+    return store(tmp_path, TOP_1)
+
+
+def store(folder, accuracies):
+    todo = tuple(pieces("self-supervised", "laptop"))
+    for piece in todo:
+        if piece.config["kind"] == "pixels":
+            rows = [("probe", "pixels", "top-1", "", "9"), ("probe", "pixels", "top-5", "", "20")]
+        else:
+            seed = piece.config["seeds"][0]
+            names = piece.config.get("objectives", ["untrained"])
+            rows = [
+                row
+                for name in names
+                if seed < len(accuracies.get(name, []))
+                for row in rows_of(name, seed, accuracies[name][seed])
+            ]
+        if rows:
+            about = provenance(piece, CODE, 1.0)
+            write(piece.path(folder), about, pd.DataFrame(rows, columns=list(COLUMNS)))
+    return Stored(todo, folder, MODULES)
+
+
+def test_numbers_are_found_by_name_and_seed(table):
+    found = numbers(table, "probe", "top-1")
+    assert list(found)[:3] == ["pixels", "untrained", "infonce"]
+    assert found["js"] == {0: 15.0, 1: 17.5}
+    assert found["pixels"] == {-1: 9.0}
+
+
+def test_differences_are_paired(table):
+    gap = difference(table, "anchor", "infonce")
+    assert gap == interval([0.5, -0.5, 0.0])
+    assert difference(table, "js", "infonce") == interval([-5.0, -4.5])
+    assert difference(table, "infonce", "pixels") == interval([11.0, 13.0, 15.0])
+    assert difference(table, "chi-square", "infonce") is None
+
+
+def test_no_ranking_unless_intervals_separate(table):
+    assert judged(ssl_tables.anchor_gain(table), "yes", "no") == "not separated"
+    assert judged(ssl_tables.spherical_collapse(table), "yes", "no") == "no"
+    assert judged(ssl_tables.rescued(table), "yes", "no") == "yes"
+    assert judged(ssl_tables.one_negative_gap(table), "yes", "no") == "not run"
+    assert judged(interval([3.0]), "yes", "no") == "not separated"
+
+
+def test_the_summary(table):
+    shown = summary(table)
+    assert shown.loc["InfoNCE", "top-1"] == 22.0
+    assert shown.loc["InfoNCE", "top-5"] == 52.0
+    assert shown.loc["spherical", "against untrained"] == "WORSE"
+    assert shown.loc["InfoNCE", "against untrained"] == "better"
+    assert shown.loc["raw pixels", "seeds"] == 0
+    assert shown.loc["JS", "seeds"] == 2
+    assert "chi-square" not in shown.index
+
+
+def test_sentences_about_the_scale_and_the_lead(table):
+    share = ssl_tables.scale_spread(table)
+    assert (share.mean, share.high) == pytest.approx((0.1, interval([0.05, 0.1, 0.15]).high))
+    assert math.isnan(ssl_tables.scales(table).get("sd log r", pd.Series()).get("JS", math.nan))
+    lead = ssl_tables.strongest(table)
+    assert set(lead) == {"anchor", "spherical", "js", "chi-square"}
+    assert lead["chi-square"] is None
+    assert lead["spherical"].mean == pytest.approx(17)
+    with pytest.raises(ValueError, match="choose one of anchor"):
+        ssl_tables.scale_spread(table, "spherical")
+
+
+def test_curves_are_in_epochs(table):
+    frame = ssl_tables.curves(table)
+    one = frame[(frame["training"] == "infonce") & (frame["seed"] == 1)]
+    assert one["epoch"].tolist() == [4, 8, 12, 16, 20]
+    assert one["value"].tolist() == [12, 14, 16, 18, 19]
+    assert ssl_tables.curves(table, "loss").empty
+
+
+def test_live_runs_are_compared_with_twenty_seeds(table, monkeypatch):
+    live = pd.DataFrame([("probe", "infonce", "top-1", 100, "21")], columns=list(COLUMNS))
+    few = {"infonce": "not compared, 3 of 20 seeds are stored"}
+    assert ssl_tables.inside(table, live) == few
+    twenty = {"infonce": dict(enumerate(np.linspace(75, 85, 20)))}
+    monkeypatch.setattr(ssl_tables, "numbers", lambda *arguments: twenty)
+    assert ssl_tables.inside(table, live.assign(values="81")) == {"infonce": "yes"}
+    # 10 % is what a network that always says the same gets on ten classes.
+    assert ssl_tables.inside(table, live.assign(values="10")) == {"infonce": "NO"}
+    assert ssl_tables.inside(table, live.assign(values="99")) == {"infonce": "NO"}
+
+
+def test_the_best_profile_is_the_largest_with_anything_stored(table, monkeypatch):
+    monkeypatch.setattr(ssl_tables, "results_folder", lambda: table.folder)
+    assert ssl_tables.best_profile() == "laptop"
+
+
+def test_the_published_numbers_do_not_blame_k():
+    """JS and chi-square share K = 1; their gap is ten times chi-square's to InfoNCE."""
+    published = {name: top[0] for name, top in ssl_tables.PUBLISHED.items()}
+    same_k = published["chi-square"] - published["js"]
+    assert same_k > 9 * (published["infonce"] - published["chi-square"])
+
+
+EXPECTED = {
+    "ssl-strongest": ("partly", "refuted"),
+    "ssl-anchor": ("reproduced", "refuted"),
+    "ssl-constant": ("reproduced", "refuted"),
+    "ssl-ratio": ("reproduced", "partly"),
+    "ssl-js": ("reproduced", "refuted"),
+    "ssl-collapse": ("reproduced", "refuted"),
+    "ssl-dynamics": ("reproduced", "refuted"),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_verdicts_follow_from_a_complete_table(name, tmp_path, monkeypatch):
+    """On an invented table: chi-square is not separated from InfoNCE, the anchor neither."""
+    whole = store(tmp_path, COMPLETE)
+    assert whole.complete
+    monkeypatch.setattr(ssl_tables, "stored", lambda profile: whole)
+    claim = registry.get(name)
+    assert (claim.run().verdict, claim.run_twin().verdict) == EXPECTED[name]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_partial_table_gives_no_verdict(name, table, monkeypatch):
+    monkeypatch.setattr(ssl_tables, "stored", lambda profile: table)
+    assert registry.get(name).run().verdict == "not run"

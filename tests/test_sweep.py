@@ -1,0 +1,204 @@
+"""Sweeps: a file is whole or absent, finished pieces are kept, nothing is done twice."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mi_lib import sweep
+from mi_lib.provenance import code_hash, text_hash
+from mi_lib.sweep import COLUMNS, Piece, missing, read, write
+
+CODE = ("mi_lib.provenance",)
+
+
+def pieces(count=4, **extra):
+    return [Piece("toy", f"p{n}", {"n": n, "seeds": [n], **extra}) for n in range(count)]
+
+
+def record(config):
+    return pd.DataFrame([("train", "toy", "", config["n"], "1 2")], columns=list(COLUMNS))
+
+
+def counting(log):
+    def work(config, device, checkpoint):
+        log.append(config["n"])
+        return record(config)
+
+    return work
+
+
+def run(todo, work, folder, **options):
+    with ThreadPoolExecutor(1) as pool:
+        return sweep.sweep(todo, work, folder, CODE, pool, say=lambda line: None, **options)
+
+
+def test_pieces_are_run_once(tmp_path):
+    log = []
+    assert run(pieces(2), counting(log), tmp_path) == 0
+    assert run(pieces(4), counting(log), tmp_path) == 0
+    assert log == [0, 1, 2, 3]
+    assert missing(pieces(4), tmp_path) == []
+
+
+def test_another_configuration_is_another_piece(tmp_path):
+    log = []
+    run(pieces(1), counting(log), tmp_path)
+    run(pieces(1, steps=5), counting(log), tmp_path)
+    assert log == [0, 0]
+    assert read(tmp_path / "toy" / "p0.csv")[0]["config"]["steps"] == 5
+
+
+def test_a_failing_piece_leaves_the_others(tmp_path):
+    said = []
+
+    def work(config, device, checkpoint):
+        if config["n"] == 1:
+            raise ValueError("no such batch")
+        return record(config)
+
+    with ThreadPoolExecutor(1) as pool:
+        assert sweep.sweep(pieces(3), work, tmp_path, CODE, pool, say=said.append) == 1
+    assert any("p1: FAILED: no such batch" in line for line in said)
+    assert [p.key for p in missing(pieces(3), tmp_path)] == ["p1"]
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    frame = record({"n": 7})
+    write(tmp_path / "a" / "b.csv", {"key": "b", "config": {}}, frame)
+    about, found = read(tmp_path / "a" / "b.csv")
+    assert about == {"key": "b", "config": {}}
+    assert found.astype(str).to_dict() == frame.astype(str).to_dict()
+    assert [p.name for p in (tmp_path / "a").iterdir()] == ["b.csv"]
+
+
+def test_provenance_names_code_config_and_versions(tmp_path):
+    run(pieces(1), counting([]), tmp_path, device="cpu")
+    about, _ = read(tmp_path / "toy" / "p0.csv")
+    assert about["code_hash"] == code_hash(CODE)
+    assert about["device"] == "cpu"
+    assert set(about["versions"]) == {"torch", "numpy"}
+    assert about["seconds"] >= 0
+    assert about["config"] == {"n": 0, "seeds": [0]}
+
+
+def test_files_of_another_origin_are_refused(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="not written by a sweep"):
+        read(tmp_path / "x.csv")
+    (tmp_path / "y.csv").write_text("# {}\na,b\n1,2\n")
+    with pytest.raises(ValueError, match="expected"):
+        read(tmp_path / "y.csv")
+
+
+def test_a_code_hash_sees_what_code_does_and_not_how_it_is_written(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    hashes = []
+    for name, source in (
+        ("one", 'def f(x):\n    """Says something."""\n    return x + 1\n'),
+        ("two", "def f( x ):  # a comment\n    return (x + 1)\n"),
+        ("three", "def f(x):\n    return x - 1\n"),
+    ):
+        (tmp_path / f"{name}.py").write_text(source)
+        hashes.append(code_hash([name]))
+    assert hashes[0] == hashes[1] != hashes[2]
+    assert len(text_hash("a")) == 12
+    with pytest.raises(ValueError, match="no module"):
+        code_hash(["no_such_module"])
+
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+import pandas as pd
+from mi_lib import sweep
+folder = Path(sys.argv[1])
+def work(config, device, checkpoint):
+    with (folder / "log").open("a") as log:
+        log.write(f"{config['n']}\\n")
+    time.sleep(0.05)
+    row = ("train", "toy", "", config["n"], "1")
+    return pd.DataFrame([row] * 2000, columns=list(sweep.COLUMNS))
+class Here:
+    def submit(self, f, *a):
+        from concurrent.futures import Future
+        done = Future()
+        done.set_result(f(*a))
+        return done
+pieces = [sweep.Piece("toy", f"p{n:02}", {"n": n, "seeds": []}) for n in range(40)]
+print("ready", flush=True)
+sweep.sweep(pieces, work, folder, ("mi_lib.provenance",), Here(), say=lambda line: None)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_a_killed_sweep_loses_and_repeats_nothing_that_is_finished(tmp_path):
+    """Killed at a random moment after its start, again and again, then left alone."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, tmp_path / "script.py", tmp_path]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    chance, finished_before = random.Random(0), set()
+    for attempt in range(4):
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
+        child.stdout.readline()
+        if attempt < 3:
+            time.sleep(chance.uniform(0.0, 0.8))
+            child.kill()
+        child.communicate()
+        finished = {p.name for p in (tmp_path / "toy").glob("*.csv")}
+        assert finished_before <= finished
+        for path in (tmp_path / "toy").glob("*.csv"):
+            assert len(read(path)[1]) == 2000
+        finished_before = finished
+    assert len(finished) == 40
+    started = [int(n) for n in (tmp_path / "log").read_text().split()]
+    # A piece starts again only when it was cut: at most one a kill.
+    assert len(started) <= 40 + 3
+
+
+INTERRUPTED = """
+import sys, time
+from pathlib import Path
+import pandas as pd
+from mi_lib import sweep
+
+def work(config, device, checkpoint):
+    time.sleep(0.3)
+    return pd.DataFrame([("train", "toy", "", config["n"], "1")], columns=list(sweep.COLUMNS))
+
+if __name__ == "__main__":
+    pieces = [sweep.Piece("toy", f"p{n:02}", {"n": n, "seeds": []}) for n in range(200)]
+    try:
+        with sweep.local_workers(1) as pool:
+            sweep.sweep(pieces, work, Path(sys.argv[1]), ("mi_lib.provenance",), pool)
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C in another way")
+def test_ctrl_c_keeps_what_is_finished_and_ends_the_workers(tmp_path):
+    (tmp_path / "script.py").write_text(INTERRUPTED)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    child = subprocess.Popen(
+        [sys.executable, tmp_path / "script.py", tmp_path],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    lines = iter(child.stdout.readline, "")
+    assert any(line.startswith("[2/200]") for line in lines)
+    child.send_signal(signal.SIGINT)
+    rest, _ = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "Finished pieces are kept" in rest
+    files = list((tmp_path / "toy").glob("*.csv"))
+    assert 2 <= len(files) < 200
+    assert all(len(read(path)[1]) == 1 for path in files)
