@@ -385,4 +385,115 @@ GROUPS = [
             ("failed += error is not None", "failed += 0"),
         ],
     ),
+    Group(
+        "mi_lib.inference.folds",
+        "tests/test_inference_parts.py",
+        "folds_hold",
+        [("Fold(rest[:training], rest[training:], part)", "Fold(rest[:training], rest, part)")],
+    ),
+    Group(
+        "mi_lib.inference.encoding",
+        "tests/test_inference_parts.py",
+        "normal_scores or equal_values or indicators",
+        [
+            ("ranks = np.cumsum(counts) - (counts - 1) / 2", "ranks = np.cumsum(counts)"),
+            ("return inner + REACH * beyond / (1 + np.abs(beyond))", "return inner"),
+            ("/ np.sqrt(self.shares * (1 - self.shares))", "/ self.shares"),
+        ],
+    ),
+    Group(
+        "mi_lib.inference.starts",
+        "tests/test_inference_parts.py",
+        "true_dispersion or canonical or from_counts or from_classes",
+        [
+            ("shared -= np.log(rest).sum() / 4", "shared -= np.log(rest).sum() / 2"),
+            ("len(self.x_white) + len(self.y_white)) / 2", "len(self.x_white)) / 2"),
+            ("special.ndtr(-np.abs(z)), freedom)", "special.ndtr(-np.abs(z)), freedom + 1)"),
+            ("np.where(rho**2 > edge,", "np.where(rho**2 > 0,"),
+            ("/ (len(training) + prior) / expected", "/ (len(training) + prior)"),
+            ("return Side(log - whole, zero, zero)", "return Side(log, zero, zero)"),
+        ],
+    ),
+    Group(
+        "mi_lib.inference.residual",
+        "tests/test_inference_parts.py",
+        "fast_loss or network or combined",
+        [
+            ("anchor = ((b - 1) * torch.exp(-shift))", "anchor = torch.exp(-shift)"),
+            ("((-2, fewer[1]), (-1, fewer[0]))", "((-2, fewer[0]), (-1, fewer[1]))"),
+            ("(with_pair + without).mean(-1) / 4", "(with_pair + without).mean(-1) / 2"),
+            ("last[: len(self.seeds)] = 0  # f and a", "pass"),
+            ("f[..., -1:] + g[..., -1:].mT", "f[..., -1:] - g[..., -1:].mT"),
+        ],
+    ),
+    Group(
+        "mi_lib.inference.calibration",
+        "tests/test_inference_parts.py",
+        "calibration_undoes or calibration_turns",
+        [
+            (
+                "zip(blocks, weights, (-1, 1), strict=True)",
+                "zip(blocks, weights, (1, -1), strict=True)",
+            ),
+            ("return scores @ a[:-1] + a[-1]", "return scores @ a[:-1]"),
+        ],
+    ),
+    Group(
+        "mi_lib.inference.uncertainty",
+        "tests/test_inference_parts.py",
+        "spread_of_independent or interval_widens or growth_is",
+        [
+            ("self.gain if self.gain > 2 * self.error else 0.0", "self.gain"),
+            ("centre = value + growth.added", "centre = value"),
+            ("* spread.total + abs(growth.gain)", "* spread.total"),
+            ("pairs = values.var(ddof=1) / n", "pairs = values.var(ddof=1)"),
+        ],
+    ),
+    Group(
+        "mi_lib.inference.certificate",
+        "tests/test_inference_parts.py",
+        "blocks_of or bernstein or lower_bound",
+        [
+            ("return reached - paid + 1,", "return reached - paid,"),
+            (
+                "return reached - paid + 1, 2 * level + 2",
+                "return reached - paid + 1, 2 * level + 1",
+            ),
+            (
+                " - margin)\n\n\ndef blocks",
+                ")\n\n\ndef blocks",
+            ),
+        ],
+    ),
+    Group(
+        "mi_lib.inference.permutation",
+        "tests/test_inference_parts.py",
+        "permutation_test",
+        [
+            ("(1 + reached.sum()) / (1 + permutations)", "reached.sum() / permutations"),
+            ("drawn >= observed - 1e-9", "drawn > observed + 1e-9"),
+        ],
+    ),
+    Group(
+        "mi_lib.inference.baselines",
+        "tests/test_inference_parts.py",
+        "ksg_against or baselines_on",
+        [
+            ("digamma(k) + digamma(n)", "digamma(k + 1) + digamma(n)"),
+            ("near = np.nextafter(distance, 0)", "near = np.nextafter(distance, np.inf)"),
+            ("-0.5 * np.log1p(", "-np.log1p("),
+        ],
+    ),
+    Group(
+        "mi_lib.data.elliptical",
+        "tests/test_suite.py",
+        "known_values or student",
+        [
+            ("2 * term(d) - term(2 * d) - term(0)", "2 * term(d) - term(2 * d)"),
+            (
+                "(parts[0] + parts[1] - parts[2]) / 2",
+                "(parts[0] + parts[1] - parts[2])",
+            ),
+        ],
+    ),
 ]

@@ -25,27 +25,29 @@ class MIEstimator(BaseEstimator):
     :math:`\frac1n\sum_i c_{-k(i)}(x_i, y_i)`. Where a fit with half of the training pairs shows
     that it still grows, the estimate is the plug-in plus the gain from that last doubling.
 
-    Parameters
-    ----------
-    unit : "bits" or "nats" of all values.
-    random_state : seed; the same one gives the same result on the same machine.
-    confidence : of ``interval_`` and ``lower_bound_``.
-    folds, seeds, hidden, batch, steps : size of the fit; None chooses by the number of pairs.
-    permutations : of the test of independence; 0 leaves it out.
-    stability : also fit with half of the training pairs, to see how the estimate grows.
-    device : "auto", "cpu", "cuda" or "mps".
+    Parameters, all by name:
 
-    Attributes
-    ----------
-    mi_ : the estimate, not below zero. plug_in_ : the mean of ``pmi_``, before anything is added.
-    growth_ : the gain from the last doubling of training pairs, and its standard error.
-    interval_ : (low, high). standard_error_ : its random part.
-    lower_bound_ : exceeded by the true value with the stated confidence.
-    dv_ : the held-out Donsker-Varadhan value of the same critic, an estimate.
-    p_value_ : of the permutation test; None where it was left out.
-    half_ : the estimate from half of the training pairs; None where left out.
-    pmi_ : the held-out log ratio of each fitted pair.
-    diagnostics_ : list of `Diagnostic`.
+    - ``unit``: "bits" or "nats" of all values;
+    - ``random_state``: a seed; the same one gives the same result on the same machine;
+    - ``confidence`` of ``interval_`` and ``lower_bound_``;
+    - ``folds``, ``seeds``, ``hidden``, ``batch``, ``steps``: size of the fit; None chooses by the
+      number of pairs;
+    - ``permutations`` of the test of independence; 0 leaves it out;
+    - ``stability``: also fit with half of the training pairs, to see how the estimate grows;
+    - ``device``: "auto", "cpu", "cuda" or "mps".
+
+    After the fit:
+
+    - ``mi_``: the estimate, not below zero;
+    - ``plug_in_``: the mean of ``pmi_``, before anything is added;
+    - ``growth_``: the gain from the last doubling of training pairs, and its standard error;
+    - ``interval_``: (low, high); ``standard_error_``: its random part;
+    - ``lower_bound_``: exceeded by the true value with the stated confidence;
+    - ``dv_``: the held-out Donsker-Varadhan value of the same critic, an estimate;
+    - ``p_value_`` of the permutation test; None where it was left out;
+    - ``half_``: the plug-in from half of the training pairs; None where left out;
+    - ``pmi_``: the held-out log ratio of each fitted pair;
+    - ``diagnostics_``: a list of checks.
     """
 
     def __init__(
