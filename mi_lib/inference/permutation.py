@@ -3,7 +3,7 @@
 The statistic is the sum of the critic over held-out pairs. Within blocks of held-out pairs of one
 fold the partners are permuted; the critic of the fold has seen none of them, so under independence
 the true pairing is one of equally likely ones. Summed over folds the test is no longer exact, since
-each fold has trained the critics of the others: its level is measured (`experiments.suite`).
+each fold has trained the critics of the others; the sweep ``independence`` measures its level.
 """
 
 import numpy as np
