@@ -2,7 +2,8 @@
 
 ``paper`` is the reference recipe: ResNet-18, 1,000 epochs, LARS at 0.4 with 10 epochs of warm-up,
 crops from 8 % of a picture, no blur. (The framework's older script has weight decay 1e-5 and no
-blur for 32 x 32 pictures, a later file 1e-4 and blur: the published numbers go with the older.)
+blur for 32 x 32 pictures, a later file 1e-4 and blur; we follow the older, which the published
+numbers seem to go with.)
 ``laptop`` keeps B = 256, the optimiser and the augmentations, and makes the network small (one
 block a stage, width 16, half resolution) and the training short (20 epochs of 16,000 pictures).
 ``ci`` is a smoke run on 8 x 8 digits.
