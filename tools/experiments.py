@@ -88,6 +88,9 @@ def compare(name: str, paths: list[Path], environment: dict[str, str]) -> Outcom
         "--nbval",
         "--nbval-sanitize-with=tests/nbval_sanitize.cfg",
         "--nbval-cell-timeout=600",
+        # The stage has a pyproject.toml: a cache folder in it would become a page of the book.
+        "-p",
+        "no:cacheprovider",
         *paths,
         environment=environment,
     )
