@@ -89,7 +89,7 @@ class Stored:
         words.append(f"torch {_all(a['versions']['torch'] for a in self.about)}")
         words.append(f"commit {_all(a['commit'] for a in self.about)}")
         hours = sum(a["seconds"] for a in self.about) / 3600
-        words.append(f"{hours:.1f} core-hours")
+        words.append(f"{hours:.1f} hours by the clock")
         if {a["code_hash"] for a in self.about} != {code_hash(self.modules)}:
             words.append("made by OLDER CODE than this book's")
         return f"{first['experiment']}: " + "; ".join(words)
