@@ -45,8 +45,14 @@ class Piece:
         return results / self.experiment / f"{self.key}.csv"
 
 
-def provenance(piece: Piece, code: Mapping[str, str], seconds: float) -> dict[str, Any]:
-    """What a reader needs to judge a stored piece, and to make it again."""
+def provenance(
+    piece: Piece, code: Mapping[str, str], seconds: float, cpu_seconds: float
+) -> dict[str, Any]:
+    """What a reader needs to judge a stored piece, and to make it again.
+
+    ``seconds`` go by the clock, ``cpu_seconds`` by the worker's processor; both since the last
+    start, so a piece that went on from a checkpoint shows less than it took.
+    """
     return {
         "experiment": piece.experiment,
         "key": piece.key,
@@ -57,6 +63,7 @@ def provenance(piece: Piece, code: Mapping[str, str], seconds: float) -> dict[st
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in ("torch", "numpy")},
         "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu_seconds, 1),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }
 
@@ -121,10 +128,10 @@ def run_piece(work: Work, piece: Piece, results: Path, code: Mapping[str, str]) 
     """Do one piece and write its file; runs inside a worker."""
     path = piece.path(results)
     checkpoint = path.parent / CHECKPOINTS / f"{piece.key}.pt"
-    started = time.perf_counter()
+    started, cpu_started = time.perf_counter(), time.process_time()
     records = work(piece.config, device=code["device"], checkpoint=checkpoint)
-    seconds = time.perf_counter() - started
-    write(path, provenance(piece, code, seconds), records)
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
+    write(path, provenance(piece, code, seconds, cpu_seconds), records)
     checkpoint.unlink(missing_ok=True)
     return f"{seconds:.0f} s"
 

@@ -85,7 +85,7 @@ def test_provenance_names_code_config_and_versions(tmp_path):
     assert about["code_hash"] == code_hash(CODE)
     assert about["device"] == "cpu"
     assert set(about["versions"]) == {"torch", "numpy"}
-    assert about["seconds"] >= 0
+    assert about["seconds"] >= 0 and about["cpu_seconds"] >= 0
     assert about["config"] == {"n": 0, "seeds": [0]}
 
 
