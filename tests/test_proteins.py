@@ -173,10 +173,11 @@ def trained(objectives, **changes):
 
 def test_a_member_learns_what_it_would_learn_alone():
     """Others in the stack, and their leaving it, change nothing."""
-    _, together = trained(TINY.objectives)
+    longer = {"steps": 3 * TINY.steps}
+    _, together = trained(TINY.objectives, **longer)
     assert len({member.stopped for member in together}) > 1, "no member left before another"
     for member in together:
-        _, (alone,) = trained((member.objective,))
+        _, (alone,) = trained((member.objective,), **longer)
         assert (member.step, member.stopped) == (alone.step, alone.stopped)
         assert member.loss == pytest.approx(alone.loss, rel=1e-4)
         part = split(simulated(), "clean", 0, 60).candidates["all"]

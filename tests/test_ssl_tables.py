@@ -66,7 +66,7 @@ def store(folder, accuracies):
                 for row in rows_of(name, seed, accuracies[name][seed])
             ]
         if rows:
-            about = provenance(piece, CODE, 1.0)
+            about = provenance(piece, CODE, 1.0, 1.0)
             write(piece.path(folder), about, pd.DataFrame(rows, columns=list(COLUMNS)))
     return Stored(todo, folder, MODULES)
 

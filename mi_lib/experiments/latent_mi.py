@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from ..streams import stream
 from .protein_protocols import Candidates, Split
 
 NEIGHBOURS = 3
@@ -67,7 +68,7 @@ class LatentMI:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.model = CrossAutoencoder((split.x.shape[1], split.y.shape[1]), settings)
-        self._train(settings, torch.Generator().manual_seed(2**32 + seed))
+        self._train(settings, stream("latent batches", seed))
         x, y = self._sides(split.reference)
         with torch.no_grad():
             self.reference = self.model.encoders[0](x), self.model.encoders[1](y)

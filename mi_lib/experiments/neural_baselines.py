@@ -1,8 +1,8 @@
 r"""InfoNCE, NWJ, DV and MINE on a finite table, as they are usually run.
 
-Standardised inputs, one critic, Adam; half of the pairs train, the value on the other half is
-looked at every ``every`` steps, and the largest is reported. All four start equal and see the same
-batches.
+Standardised inputs (or normal scores), one critic, Adam; half of the pairs train, the value on the
+other half is looked at every ``every`` steps, and the largest is reported. Training ends when no
+method has gained in ``patience`` looks. All four start equal and see the same batches.
 """
 
 import math
@@ -15,7 +15,9 @@ from jaxtyping import Float
 
 from ..critics import make_critic
 from ..inference import table
+from ..inference.encoding import NormalScore
 from ..objectives import dv, infonce, log_mean_exp, mine, negatives, nwj
+from ..streams import stream
 from ..training import EMA_RATE
 from ..validate import nats_per
 
@@ -32,15 +34,20 @@ class Usual:
     rate: float = 5e-4
     batch: int = 64
     steps: int = 2_000
-    every: int = 100
+    every: int = 50
+    patience: int = 10
+    ranks: bool = False
 
 
-def as_numbers(values: Any, name: str) -> Float[np.ndarray, "n d"]:
-    """Standardised numbers; a column of letters becomes one indicator a letter."""
+def as_numbers(values: Any, name: str, ranks: bool = False) -> Float[np.ndarray, "n d"]:
+    """Standardised numbers; a column of letters becomes one indicator a letter. With ``ranks`` a
+    column of numbers becomes its normal scores first."""
     parts = []
     for column in table.read(values, name):
         if column.letters is not None:
             part = (column.values[:, None] == np.arange(len(column.letters))).astype(float)
+        elif ranks:
+            part = NormalScore.fit(column.values)(column.values)[:, None]
         else:
             part = column.values[:, None] / np.abs(column.values).max()
         parts.append((part - part.mean(0)) / part.std(0))
@@ -52,8 +59,9 @@ def estimates(
 ) -> dict[str, float]:
     """The four values of one table."""
     settings = settings or Usual()
-    generator = torch.Generator().manual_seed(seed)
-    sides = [torch.from_numpy(as_numbers(v, name)).float() for v, name in ((x, "x"), (y, "y"))]
+    generator = stream("usual estimators", seed)
+    numbers = (as_numbers(v, name, settings.ranks) for v, name in ((x, "x"), (y, "y")))
+    sides = [torch.from_numpy(part).float() for part in numbers]
     order = torch.randperm(len(sides[0]), generator=generator)
     half = len(order) // 2
     dims = [side.shape[1] for side in sides]
@@ -61,7 +69,7 @@ def estimates(
         settings.critic, *dims, seeds=(seed,), copies=len(TRAININGS), hidden=settings.hidden
     )
     optimiser = torch.optim.Adam(critic.parameters(), settings.rate, fused=True)
-    running, best = None, np.full(len(TRAININGS), -math.inf)
+    running, best, since = None, np.full(len(TRAININGS), -math.inf), 0
     for step in range(1, settings.steps + 1):
         rows = order[torch.randint(half, (settings.batch,), generator=generator)]
         scores = critic(*(side[rows][None] for side in sides))[:, 0]
@@ -73,7 +81,11 @@ def estimates(
         (sum(losses) + mine(scores[3], running)).backward()
         optimiser.step()
         if step % settings.every == 0 or step == settings.steps:
-            best = np.fmax(best, _held_out(critic, sides, order[half:], settings.batch))
+            found = _held_out(critic, sides, order[half:], settings.batch)
+            since = 0 if (found > best).any() else since + 1
+            best = np.fmax(best, found)
+            if since >= settings.patience:
+                break
     return dict(zip(TRAININGS, (best / nats_per(unit)).tolist(), strict=True))
 
 

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..critics import Separable
+from ..streams import stream
 from ..training import keep_large_buffers, loss_of, pick_device
 from ..validate import whole_number
 from .protein_protocols import Split, log_margin
@@ -76,7 +77,7 @@ class Training:
                 )
         self.members = [Member(name) for name in settings.objectives]
         self.active = list(range(len(self.members)))
-        self.chance = torch.Generator().manual_seed(2**32 + seed)
+        self.chance = stream("protein batches", seed)
         self.seed, self.first_losses, self.step = seed, [], 0
         self.critic = self._stack(len(self.active))
         self.optimiser = self._optimiser()

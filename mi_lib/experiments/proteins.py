@@ -46,6 +46,7 @@ MODULES = tuple(
         "objectives",
         "estimators",
         "critics",
+        "streams",
         "data.proteins",
         "data.simulated_proteins",
         "experiments.ranking",

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ..critics import Separable
+from ..streams import stream
 from .starts import GAUSSIAN
 
 EMBEDDING = 16
@@ -144,7 +145,7 @@ def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: i
     average = [p.detach().clone() for p in parameters]
     best = [p.detach().clone() for p in parameters]
     # Own streams: a member sees the same batches whatever else is in the stack.
-    generators = [torch.Generator().manual_seed(name + 2**32) for name in names]
+    generators = [stream("residual batches", name) for name in names]
     t = stack.training.shape[1]
     batch = min(batch, t)
     per_epoch = max(1, t // batch)
