@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mi_lib.data import suite as known
-from mi_lib.experiments import experiment, neural_baselines, suite
-from mi_lib.results import Stored
+from mi_lib.experiments import experiment, neural_baselines, suite, tuning
+from mi_lib.results import Stored, results_folder
 from mi_lib.sweep import Piece, missing, run_piece
 
 CODE = {"code_hash": "0", "commit": "", "device": "cpu"}
@@ -34,15 +34,19 @@ def two_tasks(monkeypatch):
 def test_a_piece_is_written_once_and_read_back(two_tasks, tmp_path):
     config = {"n": 100, "steps": 2, "half": "development", "seeds": [0], "sweep": "suite"}
     pieces = [Piece("suite", method, config | {"method": method}) for method in suite.METHODS]
-    assert len(missing(pieces, tmp_path)) == 4
+    assert len(missing(pieces, tmp_path)) == 5
     for piece in pieces:
         run_piece(suite.run, piece, tmp_path, CODE)
     assert missing(pieces, tmp_path) == []
     assert not list(tmp_path.rglob("*.tmp"))
     stored = Stored(tuple(pieces), tmp_path, ("mi_lib.experiments.suite",))
     frame = suite.table(stored.records)
-    assert sorted(set(frame["training"])) == ["DV", "InfoNCE", "MINE", "NWJ", "cca", "ksg", "ours"]
-    assert len(frame) == 14 and np.isfinite(frame[["truth", "mi", "seconds"]]).all(axis=None)
+    rivals = ["DV", "InfoNCE", "MINE", "NWJ", "cca", "ksg"]
+    methods = sorted([*rivals, *(f"{name}, tuned" for name in suite.TUNED)]) + ["ours"]
+    assert sorted(set(frame["training"])) == methods
+    assert len(frame) == 2 * len(methods) and np.isfinite(frame[["truth", "mi", "seconds"]]).all(
+        axis=None
+    )
     ours = frame[frame["training"] == "ours"]
     assert (ours["low"] <= ours["mi"]).all() and ours["truth"].tolist() == pytest.approx(
         [task.mi() for task in two_tasks], abs=1e-5
@@ -76,3 +80,29 @@ def test_the_usual_estimators_see_dependence():
 def test_letters_become_indicators_for_the_usual_estimators():
     numbers = neural_baselines.as_numbers(np.array(["a", "b", "c"] * 20), "x")
     assert numbers.shape == (60, 3) and numbers.mean(0) == pytest.approx(0, abs=1e-12)
+
+
+def test_tuning_runs_on_the_development_half_alone(monkeypatch, tmp_path):
+    asked = []
+    tasks = known.tasks("development")[:1]
+    monkeypatch.setattr(tuning.suite, "tasks", lambda half=None: asked.append(half) or tasks)
+    pieces = [
+        Piece("tuning", f"few{i}", {"n": 100, "steps": 2, "seeds": [0], "candidate": name})
+        for i, name in enumerate(tuning.CANDIDATES)
+    ]
+    for piece in pieces:
+        run_piece(tuning.run, piece, tmp_path, CODE)
+    assert set(asked) == {"development"}
+    means = tuning.table(Stored(tuple(pieces), tmp_path, ("mi_lib.experiments.tuning",)).records)
+    assert len(means) == 4 * len(tuning.NEURAL) + len(tuning.CLASSICAL)
+    chosen = tuning.choose(means)
+    assert sorted(chosen) == ["DV", "InfoNCE", "MINE", "NWJ", "cca", "ksg"]
+    for method, name in chosen.items():
+        assert means.loc[(method, name), "error"] == means.loc[method, "error"].min()
+
+
+def test_the_rivals_are_tuned_as_the_stored_table_says():
+    stored = Stored(tuple(tuning.pieces("tuning", "laptop")), results_folder(), tuning.MODULES)
+    if not stored.complete:
+        pytest.skip("the tuning table is not complete yet")
+    assert tuning.choose(tuning.table(stored.records)) == suite.TUNED

@@ -23,6 +23,7 @@ SWEEPS: Mapping[str, str] = MappingProxyType(
         "proteins": "proteins",
         "suite": "suite",
         "independence": "suite",
+        "tuning": "tuning",
     }
 )
 

@@ -7,38 +7,45 @@ piece is one method and one seed on one half.
 """
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..data import suite
-from ..inference import MIEstimator, cca, ksg
+from ..inference import MIEstimator
 from ..sweep import Piece
 from ..validate import one_of
-from . import neural_baselines
+from . import tuning
+from .neural_baselines import TRAININGS
 
 VALUES = ("truth", "mi", "low", "high", "lower_bound", "dv", "half", "p_value", "seconds")
-METHODS = ("ours", "ksg", "cca", "neural")
+# What `tuning.choose` says of the stored table of candidates.
+TUNED: Mapping[str, str] = MappingProxyType({})
+# Rivals by group: the candidate of `tuning` that each method runs with.
+RIVALS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "ksg": {"ksg": "ksg, k = 3, as given"},
+        "cca": {"cca": "cca, as given"},
+        "neural": dict.fromkeys(TRAININGS, tuning.USUAL),
+        "tuned": TUNED,
+    }
+)
+METHODS = ("ours", *RIVALS)
 MODULES = (
-    "mi_lib.data.discrete",
-    "mi_lib.data.elliptical",
-    "mi_lib.data.one_dimensional",
-    "mi_lib.data.suite",
-    "mi_lib.experiments.neural_baselines",
+    *tuning.MODULES,
     "mi_lib.experiments.suite",
-    "mi_lib.inference.baselines",
     "mi_lib.inference.calibration",
     "mi_lib.inference.certificate",
     "mi_lib.inference.crossfit",
-    "mi_lib.inference.encoding",
     "mi_lib.inference.estimator",
     "mi_lib.inference.folds",
     "mi_lib.inference.permutation",
     "mi_lib.inference.residual",
     "mi_lib.inference.starts",
-    "mi_lib.inference.table",
     "mi_lib.inference.uncertainty",
 )
 PROFILES = {
@@ -91,22 +98,14 @@ def _row(record: str, method: str, task: str, seed: int, **values: float) -> lis
 def _task(task, seed: int, config: dict, device: str) -> list[list]:
     """All methods of the piece on one data set."""
     x, y, _ = task.draw(config["n"], seed)
-    started, truth = time.process_time(), task.mi()
     if config["method"] == "ours":
-        found = {"ours": _ours(x, y, seed, config["steps"], device)}
-    elif config["method"] == "neural":
-        usual = neural_baselines.Usual()
-        if config["steps"]:
-            usual = neural_baselines.Usual(steps=config["steps"])
-        values = neural_baselines.estimates(x, y, seed, usual)
-        found = {name: {"mi": value} for name, value in values.items()}
+        started = time.process_time()
+        values = _ours(x, y, seed, config["steps"], device)
+        found = {"ours": values | {"seconds": time.process_time() - started}}
     else:
-        method = {"ksg": ksg, "cca": cca}[config["method"]]
-        numbers = [neural_baselines.as_numbers(v, name) for v, name in ((x, "x"), (y, "y"))]
-        found = {config["method"]: {"mi": method(*numbers)}}
-    seconds = time.process_time() - started
+        found = _rivals(config["method"], x, y, seed, config["steps"])
     return [
-        _row("estimate", method, task.name, seed, truth=truth, seconds=seconds, **values)
+        _row("estimate", method, task.name, seed, truth=task.mi(), **values)
         for method, values in found.items()
     ]
 
@@ -122,6 +121,20 @@ def _ours(x, y, seed: int, steps: int | None, device: str) -> dict[str, float]:
         "half": est.half_,
         "p_value": est.p_value_,
     }
+
+
+def _rivals(group: str, x, y, seed: int, steps: int | None) -> dict[str, dict[str, float]]:
+    """Every rival of a group; those that share a candidate are trained once, side by side."""
+    found = {}
+    for candidate in dict.fromkeys(RIVALS[group].values()):
+        started = time.process_time()
+        values = tuning.run_candidate(candidate, x, y, seed, steps)
+        seconds = (time.process_time() - started) / len(values)
+        for method, name in RIVALS[group].items():
+            if name == candidate:
+                key = f"{method}, tuned" if group == "tuned" else method
+                found[key] = {"mi": values[method], "seconds": seconds}
+    return found
 
 
 def _independence(config: dict, device: str) -> list[list]:
