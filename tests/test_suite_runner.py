@@ -1,10 +1,12 @@
 """The sweep over the suite: its pieces, what they hold, and that a stopped one goes on."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
 from mi_lib.data import suite as known
-from mi_lib.experiments import experiment, neural_baselines, suite, tuning
+from mi_lib.experiments import experiment, neural_baselines, suite, suite_tables, tuning
 from mi_lib.results import Stored, results_folder
 from mi_lib.sweep import Piece, missing, run_piece
 
@@ -40,7 +42,7 @@ def test_a_piece_is_written_once_and_read_back(two_tasks, tmp_path):
     assert missing(pieces, tmp_path) == []
     assert not list(tmp_path.rglob("*.tmp"))
     stored = Stored(tuple(pieces), tmp_path, ("mi_lib.experiments.suite",))
-    frame = suite.table(stored.records)
+    frame = suite_tables.table(stored.records)
     rivals = ["DV", "InfoNCE", "MINE", "NWJ", "cca", "ksg"]
     methods = sorted([*rivals, *(f"{name}, tuned" for name in suite.TUNED)]) + ["ours"]
     assert sorted(set(frame["training"])) == methods
@@ -51,7 +53,7 @@ def test_a_piece_is_written_once_and_read_back(two_tasks, tmp_path):
     assert (ours["low"] <= ours["mi"]).all() and ours["truth"].tolist() == pytest.approx(
         [task.mi() for task in two_tasks], abs=1e-5
     )
-    table = suite.summary(frame)
+    table = suite_tables.summary(frame)
     assert table.loc[("development", "ours"), "fits"] == 2
     errors = (ours["mi"] - ours["truth"]).abs()
     assert table.loc[("development", "ours"), "mean_error"] == pytest.approx(errors.mean())
@@ -64,7 +66,7 @@ def test_the_independence_sweep_keeps_the_p_values(tmp_path):
     )
     run_piece(suite.run, piece, tmp_path, CODE)
     stored = Stored((piece,), tmp_path, ("mi_lib.experiments.suite",))
-    row = suite.table(stored.records).iloc[0]
+    row = suite_tables.table(stored.records).iloc[0]
     assert row["record"] == "test" and 0 < row["p_value"] <= 1 and row["truth"] == 0
 
 
@@ -106,3 +108,47 @@ def test_the_rivals_are_tuned_as_the_stored_table_says():
     if not stored.complete:
         pytest.skip("the tuning table is not complete yet")
     assert tuning.choose(tuning.table(stored.records)) == suite.TUNED
+
+
+def made_up(errors):
+    """Records of one task and two methods, an error a seed and method."""
+    rows = [
+        ["estimate", method, "dense 2x2", seed, suite.VALUES, error]
+        for method, found in errors.items()
+        for seed, error in enumerate(found)
+    ]
+    frame = pd.DataFrame(rows, columns=["record", "training", "evaluation", "seed", "values", "e"])
+    frame["values"] = [
+        np.array([1.0, 1.0 + e, 0.9, 1.2, 0.5, np.nan, np.nan, np.nan, 1.0]) for e in frame.pop("e")
+    ]
+    return suite_tables.table(frame)
+
+
+def test_the_target_is_half_of_the_rivals_error_for_sure():
+    close = {"ours": [0.10, 0.11, 0.12], "ksg": [0.20, 0.24, 0.22], "cca": [0.5, 0.6, 0.55]}
+    found = suite_tables.against(made_up(close), "development")
+    assert found["target met"].to_dict() == {"ksg": False, "cca": True}
+    assert found.loc["ksg", "ratio"] == pytest.approx(0.5)
+    assert list(found.index) == ["ksg", "cca"], "the best rival comes first"
+
+
+def test_coverage_counts_hits_and_broken_bounds():
+    frame = made_up({"ours": [0.0, 0.1]})
+    frame.loc[0, "low"], frame.loc[1, "lower_bound"] = 1.1, 1.05
+    frame["covered"] = ((frame["low"] <= 1) & (frame["high"] >= 1)).astype(float)
+    row = suite_tables.coverage(frame).loc[("both", "all")]
+    assert (row["fits"], row["coverage"], row["bound above truth"]) == (2, 0.5, 1)
+    assert row["low"] < 0.5 < row["high"]
+
+
+@pytest.mark.parametrize(("hits", "tries"), [(0, 7), (3, 7), (7, 7), (190, 200)])
+def test_the_binomial_interval_is_the_one_of_scipy(hits, tries):
+    known_interval = stats.binomtest(hits, tries).proportion_ci()
+    assert suite_tables.binomial_interval(hits, tries) == pytest.approx(tuple(known_interval))
+    with pytest.raises(ValueError, match="no share"):
+        suite_tables.binomial_interval(tries + 1, tries)
+
+
+def test_the_level_counts_rejections():
+    frame = pd.DataFrame({"record": ["test"] * 4, "p_value": [0.01, 0.05, 0.5, 1.0]})
+    assert suite_tables.level(frame)["rejected"] == 0.5

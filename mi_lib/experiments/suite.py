@@ -155,28 +155,3 @@ def _independence(config: dict, device: str) -> list[list]:
         values |= {"lower_bound": est.lower_bound_, "high": est.interval_[1]}
         rows.append(_row("test", "ours", "independent", seed, **values))
     return rows
-
-
-def table(records: pd.DataFrame) -> pd.DataFrame:
-    """Stored records with one column a value, the family, the half and the absolute error."""
-    values = pd.DataFrame(np.stack(records["values"]), columns=list(VALUES), index=records.index)
-    frame = records.drop(columns="values").join(values)
-    known = {task.name: task for task in suite.tasks()}
-    frame["family"] = [known[n].family if n in known else "" for n in frame["evaluation"]]
-    frame["half_of_suite"] = [known[n].half if n in known else "" for n in frame["evaluation"]]
-    frame["error"] = (frame["mi"] - frame["truth"]).abs()
-    return frame
-
-
-def summary(frame: pd.DataFrame) -> pd.DataFrame:
-    """Mean and worst absolute error, coverage and seconds of each method (see `table`)."""
-    covered = (frame["low"] <= frame["truth"]) & (frame["truth"] <= frame["high"])
-    frame = frame.assign(covered=covered.where(frame["low"].notna()).astype(float))
-    groups = frame[frame["record"] == "estimate"].groupby(["half_of_suite", "training"])
-    return groups.agg(
-        mean_error=("error", "mean"),
-        worst_error=("error", "max"),
-        coverage=("covered", "mean"),
-        seconds=("seconds", "mean"),
-        fits=("error", "size"),
-    )

@@ -33,6 +33,7 @@ from .baselines import cca, ksg
 from .consistency import self_consistency
 from .diagnostics import check_matrix
 from .estimator import MIEstimator
+from .planning import learning_curve, pairs_needed
 from .several import conditional_mi, mi_matrix
 
 __all__ = [
@@ -41,6 +42,8 @@ __all__ = [
     "check_matrix",
     "conditional_mi",
     "ksg",
+    "learning_curve",
     "mi_matrix",
+    "pairs_needed",
     "self_consistency",
 ]

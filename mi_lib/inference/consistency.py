@@ -15,17 +15,6 @@ from .estimator import MIEstimator
 TOLERANCE = 0.1  # of the estimate, on top of both standard errors
 
 
-def _array(columns: list[table.Column]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            column.name: column.values
-            if column.letters is None
-            else np.array(column.letters)[column.values]
-            for column in columns
-        }
-    )
-
-
 def self_consistency(x: Any, y: Any, **parameters) -> pd.DataFrame:
     """One row an identity: the value, what it should be, and whether it is within the errors.
 
@@ -33,7 +22,7 @@ def self_consistency(x: Any, y: Any, **parameters) -> pd.DataFrame:
     """
     sides = table.read(x, "x"), table.read(y, "y")
     n = table.check_pairs(*sides)
-    first, second = (_array(side) for side in sides)
+    first, second = (table.frame_of(side) for side in sides)
     est = MIEstimator(**parameters)
     order = np.random.default_rng(0).permutation(n)
     half = n // 2

@@ -190,3 +190,15 @@ def check_pairs(x: list[Column], y: list[Column]) -> int:
     if n != m:
         raise ValueError(f"x has {n} rows and y {m}; row i of x belongs to row i of y")
     return n
+
+
+def frame_of(columns: list[Column]) -> pd.DataFrame:
+    """The columns as a frame of numbers and letters."""
+    return pd.DataFrame(
+        {
+            column.name: column.values
+            if column.letters is None
+            else np.array(column.letters)[column.values]
+            for column in columns
+        }
+    )

@@ -1,0 +1,116 @@
+"""What the stored runs of the suite say: errors, coverage, the test's level, and our target.
+
+A table is read from `results/` alone and may be partial; every function works on what is there.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from ..data import suite as known
+from ..results import Stored, interval, results_folder
+from . import modules_of, suite
+
+OURS = "ours"
+
+
+def stored(name: str, profile: str = "paper") -> Stored:
+    """The pieces of the sweep ``suite`` or ``independence`` at a profile."""
+    return Stored(tuple(suite.pieces(name, profile)), results_folder(), modules_of(name))
+
+
+def table(records: pd.DataFrame) -> pd.DataFrame:
+    """Stored records with one column a value, the family, the half of the suite, the absolute
+    error, and whether the interval covers the truth (empty for methods without one)."""
+    values = np.stack(records["values"]) if len(records) else np.empty((0, len(suite.VALUES)))
+    values = pd.DataFrame(values, columns=list(suite.VALUES), index=records.index)
+    frame = records.drop(columns="values").join(values)
+    tasks = {task.name: task for task in known.tasks()}
+    frame["family"] = [tasks[n].family if n in tasks else "" for n in frame["evaluation"]]
+    frame["half_of_suite"] = [tasks[n].half if n in tasks else "" for n in frame["evaluation"]]
+    frame["error"] = (frame["mi"] - frame["truth"]).abs()
+    inside = (frame["low"] <= frame["truth"]) & (frame["truth"] <= frame["high"])
+    frame["covered"] = inside.astype(float).where(frame["low"].notna())
+    return frame
+
+
+def summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean and worst absolute error, coverage and seconds of each method (see `table`)."""
+    groups = frame[frame["record"] == "estimate"].groupby(["half_of_suite", "training"])
+    found = groups.agg(
+        mean_error=("error", "mean"),
+        worst_error=("error", "max"),
+        coverage=("covered", "mean"),
+        seconds=("seconds", "mean"),
+        fits=("error", "size"),
+    )
+    return found.sort_values(["half_of_suite", "mean_error"])
+
+
+def families(frame: pd.DataFrame, half: str) -> pd.DataFrame:
+    """Mean absolute error by family (rows) and method (columns)."""
+    part = frame[frame["half_of_suite"] == half]
+    found = part.pivot_table(index="family", columns="training", values="error")
+    first = [name for name in (OURS,) if name in found]
+    return found[first + [name for name in found if name not in first]]
+
+
+def against(frame: pd.DataFrame, half: str) -> pd.DataFrame:
+    """Our suite-mean absolute error beside half of each rival's, paired over seeds.
+
+    ``ratio`` is ours over theirs; ``difference`` is ours less half of theirs, with its interval
+    over seeds: the target is met against a rival where the whole interval is below zero.
+    """
+    part = frame[frame["half_of_suite"] == half]
+    errors = part.pivot_table(index="seed", columns="training", values="error").dropna()
+    rows = {}
+    for rival in (name for name in errors if name != OURS):
+        gap = interval((errors[OURS] - errors[rival] / 2).to_numpy())
+        mean = errors[rival].mean()
+        rows[rival] = (mean, errors[OURS].mean() / mean, str(gap), gap.high < 0)
+    columns = ["rival's error", "ratio", "difference", "target met"]
+    found = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    return found.sort_values("rival's error")
+
+
+def binomial_interval(hits: int, tries: int, level: float = 0.95) -> tuple[float, float]:
+    """The Clopper-Pearson interval of a share.
+
+    >>> low, high = binomial_interval(0, 10)
+    >>> low, round(high, 4)
+    (0.0, 0.3085)
+    """
+    if not 0 <= hits <= tries or tries < 1:
+        raise ValueError(f"{hits} hits in {tries} tries are no share; pass 0 <= hits <= tries")
+    tail = (1 - level) / 2
+    low = special.betaincinv(hits, tries - hits + 1, tail) if hits else 0.0
+    high = special.betaincinv(hits + 1, tries - hits, 1 - tail) if hits < tries else 1.0
+    return float(low), float(high)
+
+
+def coverage(frame: pd.DataFrame) -> pd.DataFrame:
+    """How often our interval covers the truth and how often the lower bound exceeds it, by family
+    and in all, with the binomial interval of the first."""
+    ours = frame[(frame["training"] == OURS) & (frame["record"] == "estimate")]
+    groups = {
+        (half, family): part for (half, family), part in ours.groupby(["half_of_suite", "family"])
+    }
+    groups |= {(half, "all"): part for half, part in ours.groupby("half_of_suite")}
+    groups |= {("both", "all"): ours}
+    rows = {}
+    for key, part in groups.items():
+        hits = int(part["covered"].sum())
+        low, high = binomial_interval(hits, len(part))
+        wrong = int((part["lower_bound"] > part["truth"]).sum())
+        rows[key] = (len(part), hits / len(part), low, high, wrong)
+    columns = ["fits", "coverage", "low", "high", "bound above truth"]
+    index = pd.MultiIndex.from_tuples(rows, names=["half_of_suite", "family"])
+    return pd.DataFrame(list(rows.values()), index, columns)
+
+
+def level(frame: pd.DataFrame, nominal: float = 0.05) -> dict[str, float]:
+    """How often the test rejects independent data at a nominal level."""
+    tests = frame[frame["record"] == "test"]
+    hits = int((tests["p_value"] <= nominal).sum())
+    low, high = binomial_interval(hits, len(tests))
+    return {"sets": len(tests), "rejected": hits / len(tests), "low": low, "high": high}
