@@ -398,7 +398,30 @@ GROUPS = [
         [
             ("ranks = np.cumsum(counts) - (counts - 1) / 2", "ranks = np.cumsum(counts)"),
             ("return inner + REACH * beyond / (1 + np.abs(beyond))", "return inner"),
-            ("/ np.sqrt(self.shares * (1 - self.shares))", "/ self.shares"),
+            ("np.maximum(np.sqrt(self.shares * (1 - self.shares)), RARE)", "self.shares"),
+            ("(1 - self.shares)), RARE)", "(1 - self.shares)), 0.01)"),
+            (" & (self.shares > 0)", ""),
+        ],
+    ),
+    Group(
+        "mi_lib.inference.limits",
+        "tests/test_inference_parts.py",
+        "limits",
+        [
+            ("return -np.log(counts / counts.sum())", "return -np.log(counts)"),
+            ('known = self.x if which == "x" else self.y', "known = self.y"),
+            ("-math.log(len(training))", "math.log(len(training))"),
+        ],
+    ),
+    Group(
+        "mi_lib.inference.groups",
+        "tests/test_inference_parts.py",
+        "limits",
+        [
+            (
+                "np.minimum(self.most_x[rows][:, None], self.most_y[rows][to])",
+                "np.maximum(self.most_x[rows][:, None], self.most_y[rows][to])",
+            ),
         ],
     ),
     Group(

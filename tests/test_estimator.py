@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 import mi_lib
 from mi_lib import MIEstimator, conditional_mi, mi_matrix
 from mi_lib.__main__ import main
+from mi_lib.inference import learning_curve, pairs_needed
 
 ROOT = Path(__file__).parent.parent
 SMALL = {"steps": 40, "seeds": 1, "folds": 3, "stability": False, "permutations": 19}
@@ -71,6 +72,17 @@ def test_letters_give_the_information_of_their_table():
     truth = 2 + 2 + (joint * np.log2(joint)).sum()
     est = MIEstimator(random_state=0, **SMALL).fit(np.array(list("abcd"))[x], y)
     assert est.mi_ == pytest.approx(truth, abs=0.1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_letters_do_not_explode(seed):
+    """Rounded normal numbers have a letter or two that most folds never train on."""
+    x = np.round(np.random.default_rng(seed).standard_normal(1000))
+    shares = np.unique(x, return_counts=True)[1] / len(x)
+    entropy = -(shares * np.log2(shares)).sum()
+    est = MIEstimator(random_state=0, steps=60, seeds=1).fit(x, x)
+    assert est.mi_ == pytest.approx(entropy, abs=0.15)
+    assert np.abs(est.pmi_).max() < math.log2(2 * len(x))
 
 
 def test_increasing_maps_and_units_of_a_column_change_nothing():
@@ -380,3 +392,30 @@ def test_the_identities_hold_for_gaussian_pairs_and_each_can_fail(monkeypatch):
     monkeypatch.setattr(consistency, "MIEstimator", Constant)
     wrong = consistency.self_consistency(x, y)
     assert wrong["ok"].tolist() == [False, True, False]
+
+
+def test_pairs_needed_is_the_pilot_scaled_by_the_square_of_the_width(fitted):
+    est, x, _ = fitted
+    spread = est.pmi_.std(ddof=1) / math.sqrt(len(x))
+    assert pairs_needed(est, 2 * 1.959964 * spread) == pytest.approx(len(x), abs=1)
+    assert pairs_needed(est, 0.05) == pytest.approx(4 * pairs_needed(est, 0.1), rel=0.01)
+    for width in (0, -1.0, math.nan, math.inf, "wide"):
+        with pytest.raises(ValueError, match="is not a positive number of bits"):
+            pairs_needed(est, width)
+    with pytest.raises(NotFittedError):
+        pairs_needed(MIEstimator(), 0.1)
+
+
+def test_a_learning_curve_has_one_fit_a_size():
+    x, y = gaussian(300)
+    letters = np.where(y > 0, "up", "down")
+    curve = learning_curve(x, letters, [60, 300], random_state=0, **SMALL)
+    assert curve["pairs"].tolist() == [60, 300]
+    order = np.random.default_rng(0).permutation(300)
+    last = MIEstimator(random_state=0, **SMALL).fit(x[order], letters[order])
+    assert curve["mi"].iloc[-1] == pytest.approx(last.mi_, abs=1e-6)
+    assert curve["low"].iloc[-1] <= curve["mi"].iloc[-1] <= curve["high"].iloc[-1]
+    with pytest.raises(ValueError, match="more than the 300 pairs"):
+        learning_curve(x, y, [400])
+    with pytest.raises(ValueError, match="a size"):
+        learning_curve(x, y, [10])

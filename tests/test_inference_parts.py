@@ -11,9 +11,11 @@ from mi_lib import objectives
 from mi_lib.data.elliptical import Elliptical, dense, sparse
 from mi_lib.inference import calibration, certificate, diagnostics, permutation, starts, uncertainty
 from mi_lib.inference.baselines import cca, ksg
-from mi_lib.inference.crossfit import joint_codes
+from mi_lib.inference.crossfit import partners
 from mi_lib.inference.encoding import Encoder, Indicators, NormalScore
-from mi_lib.inference.folds import make_folds
+from mi_lib.inference.folds import Fold, make_folds
+from mi_lib.inference.groups import joint_codes, prepare
+from mi_lib.inference.limits import Limits
 from mi_lib.inference.residual import Residual, anchored, combine
 from mi_lib.inference.table import Column
 
@@ -76,12 +78,56 @@ def test_indicators_are_standardised_and_tell_letters_apart():
     assert len(np.unique(hot.round(9), axis=0)) == 3
 
 
+def test_indicators_of_rare_letters_stay_small():
+    codes = np.array([0] * 999 + [1])
+    hot = Indicators.fit(codes, 3)(np.array([0, 1, 2]))
+    assert np.abs(hot).max() <= 10
+    assert (hot[2, 2], hot[1, 1]) == (0, pytest.approx(9.99)), "letter 2 was never seen"
+
+
 def test_an_encoder_is_fitted_to_its_rows_alone():
     column = Column("x", np.append(np.arange(50.0), 1e6))
     with_all = Encoder.fit([column], np.arange(51))([column])
     without = Encoder.fit([column], np.arange(50))([column])
     assert with_all[49, 0] < with_all[50, 0] and without[49, 0] < without[50, 0]
     assert without[49, 0] == pytest.approx(special.ndtri(50 / 51))
+
+
+# limits
+
+
+def test_the_limits_hold_every_true_log_ratio_of_letters():
+    """r <= 1 / p(letter) for any joint law."""
+    for law in RNG.dirichlet(np.full(12, 0.3), 20).reshape(20, 3, 4):
+        ratio = law / np.outer(law.sum(1), law.sum(0))
+        most = -np.log(np.maximum(law.sum(1)[:, None], law.sum(0)))
+        assert (np.log(ratio) <= most + 1e-12).all()
+    codes = np.array([0] * 300 + [1] * 100)
+    limits = Limits.fit((codes, 2), None, np.arange(400))
+    assert limits.x == pytest.approx(-np.log([0.75, 0.25]), abs=0.01)
+    assert limits.most((codes, 2), 400, "x")[[0, -1]] == pytest.approx(limits.x)
+    assert np.isinf(limits.most(None, 400, "y")).all()
+    assert limits.least == pytest.approx(-math.log(400))
+
+
+def test_scores_are_kept_within_the_limits_of_both_sides():
+    letters = np.array([0] * 40 + [1] * 20)
+    x = [Column("x", letters, ("a", "b"))]
+    y = [Column("y", letters.copy(), ("a", "b"))]
+    rows = np.arange(60)
+    group = prepare(x, y, Fold(rows, rows, rows))
+    to = partners(60, 2)
+    high, low = (group.within(np.full((60, 3), v), rows, to) for v in (50.0, -50.0))
+    assert low == pytest.approx(-math.log(60))
+    both = np.minimum(group.limits.x[letters][:, None], group.limits.y[letters[to]])
+    assert high == pytest.approx(both)
+    assert high[:, 0] == pytest.approx(-np.log(np.where(letters, 20.5, 40.5) / 61))
+
+
+def test_partners_are_the_pair_and_then_strangers():
+    assert partners(5, 3)[2].tolist() == [2, 1, 3, 4]
+    assert partners(3, 64)[0].tolist() == [0, 2, 1]
+    assert partners(4, 0).tolist() == [[0], [1], [2], [3]]
 
 
 def test_joint_codes_tell_all_combinations_apart():

@@ -43,6 +43,8 @@ MODULES = (
     "mi_lib.inference.crossfit",
     "mi_lib.inference.estimator",
     "mi_lib.inference.folds",
+    "mi_lib.inference.groups",
+    "mi_lib.inference.limits",
     "mi_lib.inference.permutation",
     "mi_lib.inference.residual",
     "mi_lib.inference.starts",

@@ -4,18 +4,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from . import calibration, starts
-from .encoding import Encoder
 from .folds import Fold, make_folds
+from .groups import Group, encoded, prepare
 from .residual import Fitted, Residual, Stack, combine, train
 from .table import Column
 
 PARTNERS = 64  # strangers that each held-out x is scored with
 ROWS_AT_ONCE = 4_096
-ROWS_A_LETTER = 10  # training pairs a letter, from which on letters are not rare
 
 
 @dataclass(frozen=True)
@@ -41,20 +40,6 @@ def plan_for(n: int, seed: int, device: str, **given) -> Plan:
     return Plan(**sizes, seed=seed, device=device)
 
 
-@dataclass(frozen=True)
-class Group:
-    """One fold of one problem, ready to be stacked."""
-
-    fold: Fold | None
-    encode_x: Encoder
-    encode_y: Encoder
-    start: starts.AnyStart
-    x: Float[np.ndarray, "n dx"] | None = None
-    y: Float[np.ndarray, "n dy"] | None = None
-    side_x: starts.Side | None = None
-    side_y: starts.Side | None = None
-
-
 @dataclass
 class Scored:
     """One problem's held-out scores: column 0 is the pair itself, the others are strangers."""
@@ -78,66 +63,6 @@ class Member:
     which: slice
     slopes: Float[np.ndarray, " 3"]
     validated: Float[np.ndarray, "v 1+p"] | None = None
-
-
-def joint_codes(columns: list[Column]) -> tuple[np.ndarray, int] | None:
-    """One code for all columns of letters together, where there are few; None otherwise."""
-    if any(column.letters is None for column in columns):
-        return None
-    codes, size = np.zeros(len(columns[0].values), dtype=np.int64), 1
-    for column in columns:
-        codes = codes * len(column.letters) + column.values
-        size *= len(column.letters)
-        if size > starts.MOST_CELLS:
-            return None
-    return codes, size
-
-
-def encoded(group: Group, x: list[Column], y: list[Column]) -> Group:
-    """The group with these columns as its data."""
-    zx, zy = group.encode_x(x), group.encode_y(y)
-    letters = "xy" if isinstance(group.start, starts.Counts) else ""
-    if isinstance(group.start, starts.Classes):
-        letters = group.start.letters
-    side_x = group.start.side(joint_codes(x)[0] if "x" in letters else zx, "x")
-    side_y = group.start.side(joint_codes(y)[0] if "y" in letters else zy, "y")
-    return replace(group, x=zx, y=zy, side_x=side_x, side_y=side_y)
-
-
-def prepare(x: list[Column], y: list[Column], fold: Fold) -> Group:
-    """Encode both sides and choose the start of one fold."""
-    encoders = [Encoder.fit(columns, fold.training) for columns in (x, y)]
-    codes = joint_codes(x), joint_codes(y)
-    if all(codes):
-        sizes = codes[0][1], codes[1][1]
-        start = starts.counts_start(codes[0][0], codes[1][0], sizes, fold.training)
-    else:
-        zx, zy = encoders[0](x), encoders[1](y)
-        tails = all(encoder.numeric for encoder in encoders)
-        start = starts.choose(zx, zy, fold.training, fold.validation, tails)
-        if any(codes):
-            start = _or_classes(start, (zx, zy), codes, fold)
-    return encoded(Group(fold, *encoders, start), x, y)
-
-
-def _or_classes(start: starts.Start, z, codes, fold: Fold) -> starts.AnyStart:
-    """A Gaussian for each letter, common covariance or own, by the validation score. A Gaussian
-    copula of indicators is no probability law; it competes only where letters are rare."""
-    which = 0 if codes[0] else 1
-    values, size = codes[which]
-    rows = fold.validation[: starts.JUDGED]
-
-    def score(candidate: starts.AnyStart) -> float:
-        given = list(z)
-        if isinstance(candidate, starts.Classes):
-            given[which] = values
-        sides = candidate.side(given[0][rows], "x"), candidate.side(given[1][rows], "y")
-        return starts.judge(*sides, candidate)
-
-    t = fold.training
-    classes = starts.class_starts(z[1 - which][t], values[t], size, "xy"[which])
-    rare = len(t) < ROWS_A_LETTER * size
-    return min([start, *classes] if rare else classes, key=score)
 
 
 def stack_of(groups: list[Group], device: str) -> Stack:
@@ -171,18 +96,23 @@ def towers(critic: Residual, which: slice, x: Tensor, y: Tensor) -> tuple[Tensor
     return tuple(torch.cat(parts, 1) for parts in zip(*outputs, strict=True))
 
 
+def partners(count: int, shifts: int) -> Int[np.ndarray, "b 1+p"]:
+    """For each of ``count`` rows: itself, the row before, the one after, the one after that, ...
+    (cyclically): the pair, then strangers."""
+    steps = [0, -1, *range(1, shifts)][: min(shifts, count - 1) + 1]
+    return (np.arange(count)[:, None] + np.array(steps)) % count
+
+
 def shifted(
     f: Tensor, g: Tensor, group: Group, rows: np.ndarray, shifts: int
 ) -> Float[np.ndarray, "s b 1+p 2"]:
-    """Start and residual of row i's x with the y of row i, i - 1, i + 1, i + 2, ... of ``rows``
-    (cyclically): the pair itself, then strangers."""
+    """Start and residual of the x of each of ``rows`` with the y of its `partners`."""
     sx = starts.Side(*(part[rows] for part in vars(group.side_x).values()))
     sy = starts.Side(*(part[rows] for part in vars(group.side_y).values()))
-    count = min(shifts, len(rows) - 1)
-    made = np.empty((len(f), len(rows), count + 1, 2))
+    columns = partners(len(rows), shifts).T
+    made = np.empty((len(f), len(rows), len(columns), 2))
     weight, freedom = group.start.weight, group.start.freedom
-    for shift, step in enumerate([0, -1, *range(1, count)][: count + 1]):
-        to = (np.arange(len(rows)) + step) % len(rows)
+    for shift, to in enumerate(columns):
         q = sx.own + sy.own[to] - 2 * (sx.s * sy.s[to]).sum(1)
         log = np.log1p(np.maximum(q / freedom, -1 + 1e-6))
         made[:, :, shift, 0] = sx.alone + sy.alone[to] - weight * log
@@ -205,7 +135,7 @@ def score_new(member: Member, x: list[Column], y: list[Column]) -> Float[np.ndar
     group = encoded(member.group, x, y)
     rows = np.arange(len(group.x))
     raw = score_fold(replace(member, group=group), rows, 0).mean(0)
-    return calibration.apply(member.slopes, raw[:, 0])
+    return group.within(calibration.apply(member.slopes, raw), rows, partners(len(rows), 0))[:, 0]
 
 
 def cross_fit(
@@ -230,21 +160,23 @@ def cross_fit(
 
 def _collect(groups: list[Group], problem: int, fitted: Fitted, plan: Plan, n: int) -> Scored:
     """Calibrate each fold on its validation pairs, then score its held-out pairs."""
-    partners = min(PARTNERS, min(len(group.fold.held_out) for group in groups) - 1)
-    scores, by_seed = np.empty((n, 1 + partners)), np.empty((plan.seeds, n))
+    shifts = min(PARTNERS, min(len(group.fold.held_out) for group in groups) - 1)
+    scores, by_seed = np.empty((n, 1 + shifts)), np.empty((plan.seeds, n))
     start_only, fold_of = np.empty(n), np.empty(n, dtype=np.int64)
     members = []
     for k, group in enumerate(groups):
         first = (problem * plan.folds + k) * plan.seeds
         which = slice(first, first + plan.seeds)
         member = Member(group, fitted.critic, which, np.array([1.0, 1.0, 0.0]))
-        seen = score_fold(member, group.fold.validation, PARTNERS).mean(0)
+        rows, held = group.fold.validation, group.fold.held_out
+        seen = score_fold(member, rows, PARTNERS).mean(0)
         member.slopes = calibration.fit(seen[:, 0], seen[:, 1:].reshape(-1, 2))
-        member.validated = calibration.apply(member.slopes, seen)
-        held = group.fold.held_out
-        raw = score_fold(member, held, partners)
-        scores[held] = calibration.apply(member.slopes, raw.mean(0))
-        by_seed[:, held] = calibration.apply(member.slopes, raw[:, :, 0])
+        validated = calibration.apply(member.slopes, seen)
+        member.validated = group.within(validated, rows, partners(len(rows), PARTNERS))
+        raw, to = score_fold(member, held, shifts), partners(len(held), shifts)
+        scores[held] = group.within(calibration.apply(member.slopes, raw.mean(0)), held, to)
+        own = calibration.apply(member.slopes, raw[:, :, :1])
+        by_seed[:, held] = group.within(own, held, to[:, :1])[..., 0]
         start_only[held], fold_of[held] = raw[0, :, 0, 0], k
         members.append(member)
     mine = slice(problem * plan.folds * plan.seeds, (problem + 1) * plan.folds * plan.seeds)

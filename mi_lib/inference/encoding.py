@@ -3,7 +3,7 @@ r"""Maps of single columns that leave the mutual information unchanged.
 A numeric column becomes its normal score: :math:`z = \Phi^{-1}(\text{rank}/(n+1))` at the
 training values (equal values share the mean of their ranks), linear between them, and beyond the
 ends a strictly increasing curve that levels off. A column of letters becomes one standardised
-indicator a letter.
+indicator a letter. (Letters that the training pairs lack become one: nothing was learnt of them.)
 """
 
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from scipy import special
 from .table import Column
 
 KNOTS = 2_000  # at most so many points describe the curve of a column
+RARE = 0.1  # the least deviation that an indicator is divided by
 REACH = 1.0  # how far, in z, the curve goes on beyond the outermost training value
 
 
@@ -48,19 +49,20 @@ class NormalScore:
 
 @dataclass(frozen=True)
 class Indicators:
-    """Standardised indicators of the letters; shares are those of the training pairs."""
+    """Indicators of the letters less their shares in the training pairs, divided by their
+    deviation there; that of a rare letter counts as a tenth, and a letter that training never saw
+    has no indicator."""
 
     shares: Float[np.ndarray, " k"]
 
     @staticmethod
     def fit(codes: Int[np.ndarray, " n"], letters: int) -> "Indicators":
-        """Shares with half a count added, so that no letter has share zero or one."""
-        counts = np.bincount(codes, minlength=letters) + 0.5
-        return Indicators(counts / counts.sum())
+        """The shares of the training pairs."""
+        return Indicators(np.bincount(codes, minlength=letters) / len(codes))
 
     def __call__(self, codes: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n k"]:
-        hot = codes[:, None] == np.arange(len(self.shares))
-        return (hot - self.shares) / np.sqrt(self.shares * (1 - self.shares))
+        hot = (codes[:, None] == np.arange(len(self.shares))) & (self.shares > 0)
+        return (hot - self.shares) / np.maximum(np.sqrt(self.shares * (1 - self.shares)), RARE)
 
 
 @dataclass(frozen=True)

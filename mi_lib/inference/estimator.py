@@ -204,7 +204,7 @@ def _empty(columns: list[table.Column]) -> list[table.Column]:
 
 
 def _without_data(member: crossfit.Member) -> crossfit.Member:
-    nothing = dict.fromkeys(("x", "y", "side_x", "side_y", "fold"))
+    nothing = dict.fromkeys(("x", "y", "side_x", "side_y", "most_x", "most_y", "fold"))
     return replace(member, group=replace(member.group, **nothing), validated=None)
 
 

@@ -23,6 +23,7 @@ RATE = 3e-3
 DECAY = 0.02
 AVERAGE = 0.98  # weight of the past in the running mean of the parameters
 PATIENCE = 8
+LARGEST_SQUARE = 16.0
 JUDGED = 512
 
 
@@ -43,7 +44,7 @@ class Residual(Separable):
 
     def towers(self, x: Tensor, y: Tensor, which: slice = slice(None)) -> tuple[Tensor, Tensor]:
         """Outputs [m, b, e + 1] of both sides, of the members ``which``."""
-        x, y = (torch.cat([z, (z.square() - 1) / math.sqrt(2)], -1) for z in (x, y))
+        x, y = (torch.cat([z, _square(z)], -1) for z in (x, y))
         hidden = torch.cat(
             [
                 torch.baddbmm(self.bias_x[which], x, self.first_x[which]),
@@ -60,6 +61,11 @@ class Residual(Separable):
     def forward(self, x: Tensor, y: Tensor) -> Float[Tensor, "m b b"]:
         self._check(x, y)
         return combine(*self.towers(x, y))
+
+
+def _square(z: Tensor) -> Tensor:
+    """The second Hermite polynomial; the cap is above any normal score, not any indicator."""
+    return ((z.square() - 1) / math.sqrt(2)).clamp(max=LARGEST_SQUARE)
 
 
 def combine(f: Float[Tensor, "m b e"], g: Float[Tensor, "m c e"]) -> Float[Tensor, "m b c"]:

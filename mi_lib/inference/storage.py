@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from .crossfit import Group, Member, Plan
+from .crossfit import Member, Plan
 from .diagnostics import Diagnostic
 from .encoding import Encoder, Indicators, NormalScore
+from .groups import Group
+from .limits import Limits
 from .residual import Residual
 from .starts import Classes, Counts, Start
 from .table import Column
 
-FORMAT = 1
+FORMAT = 2
 PLAIN = ("plug_in_", "mi_", "half_", "standard_error_", "dv_", "lower_bound_", "p_value_")
 CLASSES = ("centres", "whites", "log_shares", "letters")
 START = ("x_map", "y_map", "rho", "x_white", "y_white")
@@ -98,6 +100,7 @@ def _group_arrays(group: Group) -> dict[str, np.ndarray]:
     for side, encoder in (("x", group.encode_x), ("y", group.encode_y)):
         for i, fitted in enumerate(encoder.maps):
             found |= {f"{side}{i}/{key}": part for key, part in vars(fitted).items()}
+    found |= {f"limits/{key}": np.asarray(part) for key, part in vars(group.limits).items()}
     if isinstance(group.start, Counts):
         return found | {"table": group.start.table}
     if isinstance(group.start, Classes):
@@ -125,7 +128,8 @@ def _members(meta: dict, arrays: dict, slopes: np.ndarray) -> list[Member]:
             start = Classes(*(own[name] for name in CLASSES[:3]), str(own["letters"]))
         else:
             start = Start(*(own[name] for name in START), float(own["freedom"]))
-        group = Group(None, *encoders, start)
+        limits = Limits(own["limits/x"], own["limits/y"], float(own["limits/least"]))
+        group = Group(None, *encoders, start, limits)
         made.append(Member(group, critic, slice(first, last), slopes[k]))
     return made
 
