@@ -152,3 +152,14 @@ def test_the_binomial_interval_is_the_one_of_scipy(hits, tries):
 def test_the_level_counts_rejections():
     frame = pd.DataFrame({"record": ["test"] * 4, "p_value": [0.01, 0.05, 0.5, 1.0]})
     assert suite_tables.level(frame)["rejected"] == 0.5
+
+
+def test_an_empty_table_is_no_error():
+    frame = suite_tables.table(pd.DataFrame(columns=["record", "training", "evaluation", "values"]))
+    for found in (
+        suite_tables.summary(frame),
+        suite_tables.families(frame, "held-back"),
+        suite_tables.against(frame.assign(seed=0), "held-back"),
+        suite_tables.coverage(frame),
+    ):
+        assert found.empty

@@ -91,7 +91,10 @@ def binomial_interval(hits: int, tries: int, level: float = 0.95) -> tuple[float
 def coverage(frame: pd.DataFrame) -> pd.DataFrame:
     """How often our interval covers the truth and how often the lower bound exceeds it, by family
     and in all, with the binomial interval of the first."""
+    columns = ["fits", "coverage", "low", "high", "bound above truth"]
     ours = frame[(frame["training"] == OURS) & (frame["record"] == "estimate")]
+    if ours.empty:
+        return pd.DataFrame(columns=columns)
     groups = {
         (half, family): part for (half, family), part in ours.groupby(["half_of_suite", "family"])
     }
@@ -103,7 +106,6 @@ def coverage(frame: pd.DataFrame) -> pd.DataFrame:
         low, high = binomial_interval(hits, len(part))
         wrong = int((part["lower_bound"] > part["truth"]).sum())
         rows[key] = (len(part), hits / len(part), low, high, wrong)
-    columns = ["fits", "coverage", "low", "high", "bound above truth"]
     index = pd.MultiIndex.from_tuples(rows, names=["half_of_suite", "family"])
     return pd.DataFrame(list(rows.values()), index, columns)
 

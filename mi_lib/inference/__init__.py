@@ -33,7 +33,7 @@ from .baselines import cca, ksg
 from .consistency import self_consistency
 from .diagnostics import check_matrix
 from .estimator import MIEstimator
-from .planning import learning_curve, pairs_needed
+from .planning import ideal_lower_bound, learning_curve, pairs_needed
 from .several import conditional_mi, mi_matrix
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "cca",
     "check_matrix",
     "conditional_mi",
+    "ideal_lower_bound",
     "ksg",
     "learning_curve",
     "mi_matrix",

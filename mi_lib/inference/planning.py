@@ -16,7 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..validate import whole_number
 from . import table
+from .certificate import choose_level, lower_bound
 from .estimator import MIEstimator
+
+FOLDS = 5
 
 
 def pairs_needed(est: MIEstimator, width: float) -> int:
@@ -52,3 +55,30 @@ def learning_curve(x: Any, y: Any, sizes: Sequence[int], **parameters) -> pd.Dat
         rows.append((size, est.plug_in_, est.mi_, low, high, est.lower_bound_))
     columns = ["pairs", "plug_in", "mi", "low", "high", "lower_bound"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def ideal_lower_bound(bits: float, pairs: int, seed: int = 0, confidence: float = 0.95) -> float:
+    """The guaranteed lower bound, in bits, that one Gaussian pair of columns with this information
+    would get if the critic were the true ratio: what no training can improve by much.
+
+    >>> ideal_lower_bound(1.0, 100) < 0.5 < ideal_lower_bound(1.0, 100_000) < 1.0
+    True
+    """
+    rng = np.random.default_rng(seed)
+    rho = math.sqrt(-math.expm1(-2 * bits * math.log(2)))
+    x, noise = rng.standard_normal((2, whole_number(pairs, "pairs", table.LEAST_ROWS)))
+    y = rho * x + math.sqrt(1 - rho**2) * noise
+    folds = []
+    for part in np.array_split(np.arange(pairs), FOLDS):
+        u, others = x[part], (y[part], np.roll(y[part], 1), np.roll(y[part], -1))
+        folds.append(np.stack([_log_ratio(u, v, rho) for v in others], 1))
+    # The level of a fold is chosen on another one.
+    delta, most = (1 - confidence) / FOLDS, math.log(pairs) - 1
+    levels = [choose_level(folds[k - 1], len(folds[k]), delta, most) for k in range(FOLDS)]
+    return lower_bound(folds, levels, confidence) / math.log(2)
+
+
+def _log_ratio(x: np.ndarray, y: np.ndarray, rho: float) -> np.ndarray:
+    """Of a standard Gaussian pair with correlation rho, in nats."""
+    rest = 1 - rho**2
+    return (2 * rho * x * y - rho**2 * (x**2 + y**2)) / (2 * rest) - math.log(rest) / 2

@@ -5,7 +5,7 @@ from .anchor_scale import scale_curvature, scale_paths, scale_variances
 from .density_ratios import landing_scale, scale_valley
 from .infonce_ceiling import ceiling_against_k, certified, sandwich
 from .large_k import between_dv_and_nwj, convergence, scale_cost
-from .practice import heat_map, nu_trap, report_figure
+from .practice import heat_map, nu_trap, report_figure, sample_curve
 from .proteins import (
     auroc_differences,
     learned_against_true,
@@ -51,6 +51,7 @@ __all__ = [
     "report_figure",
     "roc_summary",
     "rule_weights",
+    "sample_curve",
     "sandwich",
     "scale_cost",
     "scale_curvature",

@@ -56,6 +56,22 @@ def nu_trap(curves: pd.DataFrame, truth: float) -> Figure:
     return figure
 
 
+def sample_curve(curve: pd.DataFrame, truth: float) -> Figure:
+    """Plug-in, estimate and lower bound against the number of pairs (see
+    `inference.learning_curve`)."""
+    figure, axis = plt.subplots()
+    reach = np.abs(curve[["low", "high"]].to_numpy().T - curve["mi"].to_numpy())
+    axis.errorbar(curve["pairs"], curve["mi"], reach, color=INK, marker="o", capsize=4, label="mi_")
+    axis.plot(curve["pairs"], curve["plug_in"], color=BLUE, marker="s", label="plug-in")
+    axis.plot(curve["pairs"], curve["lower_bound"], color=RED, marker="v", label="lower bound")
+    axis.axhline(truth, color=INK, lw=0.8, ls=":")
+    axis.set(xscale="log", xlabel="pairs", ylabel="mutual information (bits)", ylim=(0, None))
+    axis.set_xticks(curve["pairs"], [f"{n:,}" for n in curve["pairs"]])
+    axis.minorticks_off()
+    axis.legend()
+    return figure
+
+
 def heat_map(table: pd.DataFrame, unit: str) -> Figure:
     """Mutual information of all pairs of columns."""
     figure, axis = plt.subplots(figsize=(1.5 + 0.55 * len(table), 1 + 0.5 * len(table)))
