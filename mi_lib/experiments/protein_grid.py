@@ -1,6 +1,6 @@
 """What the protein experiment runs: every table of every profile, written down before the run.
 
-``paper`` has the paper's settings and its embedding, ProtT5. ``unirep`` has the paper's settings for
+``paper`` has the paper's settings and its embedding, ProtT5. ``unirep`` has the paper's settings of
 the critics, UniRep (256 numbers a protein) and a small autoencoder for LMI. ``laptop`` is the same
 with half the width and three times the rate with looks and patience of 250 steps: about 30
 core-minutes for everything.
