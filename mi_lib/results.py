@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from .provenance import code_hash
 from .sweep import COLUMNS, Piece, missing, read
@@ -88,11 +88,16 @@ class Stored:
         words.append(f"device {_all(a['device'] for a in self.about)}")
         words.append(f"torch {_all(a['versions']['torch'] for a in self.about)}")
         words.append(f"commit {_all(a['commit'] for a in self.about)}")
-        hours = sum(a["seconds"] for a in self.about) / 3600
-        words.append(f"{hours:.1f} hours by the clock")
+        words.append(self._hours())
         if {a["code_hash"] for a in self.about} != {code_hash(self.modules)}:
             words.append("made by OLDER CODE than this book's")
         return f"{first['experiment']}: " + "; ".join(words)
+
+    def _hours(self) -> str:
+        """Processor time; where an older piece did not store it, time by the clock."""
+        if all("cpu_seconds" in a for a in self.about):
+            return f"{sum(a['cpu_seconds'] for a in self.about) / 3600:.1f} core-hours"
+        return f"{sum(a['seconds'] for a in self.about) / 3600:.1f} hours by the clock"
 
 
 def _all(values: Iterable[str]) -> str:
@@ -129,7 +134,7 @@ def interval(values: Sequence[float] | Float[np.ndarray, " n"], level: float = 0
     mean = float(values.mean())
     if len(values) == 1:
         return Interval(mean, -np.inf, np.inf, 1)
-    half = student.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
+    half = stdtrit(len(values) - 1, (1 + level) / 2) * values.std(ddof=1) / len(values) ** 0.5
     return Interval(mean, float(mean - half), float(mean + half), len(values))
 
 

@@ -58,6 +58,14 @@ def test_clean_removes_what_changes_from_run_to_run():
     assert notebook.metadata["title"] == "kept" and "papermill" not in notebook.metadata
 
 
+def test_injected_parameters_stay_off_the_page_and_keep_one_id():
+    cell = v4.new_code_cell("k = 1", metadata={"tags": ["injected-parameters"]})
+    for _ in range(2):
+        notebooks.clean(v4.new_notebook(cells=[cell]))
+        assert cell.metadata["tags"] == ["injected-parameters", "remove-cell"]
+        assert cell["id"] == "injected-parameters" and notebooks.is_injected(cell)
+
+
 def test_steps_stop_at_the_first_failure(capsys):
     reached = []
 

@@ -30,6 +30,8 @@ def clean(notebook: NotebookNode) -> NotebookNode:
             del cell.metadata["tags"]
         if is_injected(cell):
             cell["id"] = "injected-parameters"  # papermill draws a new one each time
+            # A page shows the cell with the parameters; the same values below it say nothing new.
+            cell.metadata["tags"] = ["injected-parameters", "remove-cell"]
         if cell.cell_type == "code":
             cell.outputs = joined_streams(cell.outputs)
     return notebook

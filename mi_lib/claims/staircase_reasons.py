@@ -1,11 +1,9 @@
 """Claims of ours about the staircase: InfoNCE's target, and whether a plug-in is right for the
 right reason."""
 
-import math
-
 import numpy as np
 
-from ..experiments.staircase_tables import plateaus, stored, targets
+from ..experiments.staircase_tables import infonce_gaps, plateaus, stored
 from ..results import interval, paired
 from .experimental import when_complete, worse
 from .registry import Part, claim, extreme
@@ -21,15 +19,12 @@ INFONCE_TABLES = (
 
 def _infonce_gaps(experiment: str, name: str) -> list[tuple[float, float, str]]:
     """For each level: target minus mean held-out InfoNCE, and three standard errors."""
-    frame = plateaus(stored(experiment, name), "held-out")
-    rows = frame[(frame["training"] == "infonce") & (frame["evaluation"] == "infonce")]
-    gaps = []
-    for aim in targets(experiment, name).itertuples():
-        values = rows.loc[rows["truth"] == aim.truth, "value"].to_numpy()
-        error = math.hypot(values.std(ddof=1) / math.sqrt(len(values)), aim.error)
-        place = f"{experiment} {name}, {aim.truth:g} bits"
-        gaps.append((aim.target - values.mean(), 3 * error, place))
-    return gaps
+    return [
+        (row.gap, 3 * row.error, f"{experiment} {name}, {row.truth:g} bits")
+        for row in infonce_gaps(experiment, stored(experiment, name))
+        .rename(columns={"standard error": "error"})
+        .itertuples()
+    ]
 
 
 @claim(

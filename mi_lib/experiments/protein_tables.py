@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from ..results import Interval, Stored, results_folder
 from ..validate import one_of
@@ -105,7 +105,7 @@ def interval(values: pd.Series, held_out: int, proteins: int, level: float = 0.9
         return Interval(mean, -np.inf, np.inf, len(values))
     share = held_out / proteins
     spread = values.std(ddof=1) * np.sqrt(1 / len(values) + share / (1 - share))
-    half = float(student.ppf((1 + level) / 2, len(values) - 1) * spread)
+    half = float(stdtrit(len(values) - 1, (1 + level) / 2) * spread)
     return Interval(mean, mean - half, mean + half, len(values))
 
 

@@ -12,11 +12,12 @@ import pandas as pd
 from ..data import available
 from ..data.registry import DATA
 from ..results import Stored, interval
+from ..sweep import COLUMNS
 from .decodable import LEVELS
 from .decodable import MODULES as DECODING
 from .decodable import pieces as decoding_pieces
 from .staircase import make_run, records
-from .staircase_tables import find_table, plateaus, results_folder, select, stored
+from .staircase_tables import by_level, find_table, plateaus, results_folder, select, stored
 
 LIVE_SEEDS = (100, 101)
 # chapter -> (its data set, what stands in for it)
@@ -43,16 +44,10 @@ def run_live(chapter: str) -> pd.DataFrame:
     run = make_run(config, "cpu")
     for _ in run.iterate():
         pass
-    frame = pd.DataFrame(
-        records(run), columns=["record", "training", "evaluation", "seed", "values"]
-    )
+    frame = pd.DataFrame(records(run), columns=list(COLUMNS))
     rows = frame[frame["record"] == "held-out"]
-    levels = table.settings.levels
-    tidy = rows.loc[rows.index.repeat(len(levels)), ["training", "evaluation", "seed"]]
-    return tidy.assign(
-        truth=np.tile(levels, len(rows)),
-        value=[float(v) for text in rows["values"] for v in text.split()],
-    )
+    values = [np.array(text.split(), float) for text in rows["values"]]
+    return by_level(rows.assign(values=values), table.settings.levels)
 
 
 def compare(chapter: str, live: pd.DataFrame, width: float = 4.0) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 r"""Tables of the staircase runs: plateaus, errors and paired differences over seeds, in bits."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
@@ -65,7 +65,11 @@ def plateaus(table: Stored, record: str = "train") -> pd.DataFrame:
     rows = table.records[table.records["record"] == record]
     if rows.empty:
         return pd.DataFrame(columns=["training", "evaluation", "seed", "truth", "value"])
-    levels = table.pieces[0].config["settings"]["levels"]
+    return by_level(rows, table.pieces[0].config["settings"]["levels"])
+
+
+def by_level(rows: pd.DataFrame, levels: Sequence[float]) -> pd.DataFrame:
+    """Rows whose ``values`` have one number a level, as a row a number."""
     tidy = rows.loc[rows.index.repeat(len(levels)), ["training", "evaluation", "seed"]].copy()
     tidy["truth"] = np.tile(np.asarray(levels, float), len(rows))
     tidy["value"] = np.concatenate(rows["values"].tolist())
@@ -196,12 +200,14 @@ def best(experiment: str, *names: str) -> Stored:
 
 
 def infonce_gaps(experiment: str, table: Stored) -> pd.DataFrame:
-    """By level: InfoNCE's target, its mean over seeds on fresh batches, and the gap."""
+    """By level: InfoNCE's target, its mean over seeds on fresh batches, the gap between them and
+    the standard error of the gap."""
     name = table.pieces[0].key.rsplit("-seed", 1)[0]
-    values = select(plateaus(table, "held-out"), "InfoNCE").groupby("truth")["value"].mean()
+    values = select(plateaus(table, "held-out"), "InfoNCE").groupby("truth")["value"]
     frame = targets(experiment, name)
-    frame["InfoNCE"] = frame["truth"].map(values)
+    frame["InfoNCE"] = frame["truth"].map(values.mean())
     frame["gap"] = frame["target"] - frame["InfoNCE"]
+    frame["standard error"] = np.hypot(frame["truth"].map(values.sem()), frame["error"])
     return frame.drop(columns="error")
 
 
