@@ -3,10 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from scipy import stats
 
 from mi_lib.data import suite as known
-from mi_lib.experiments import experiment, neural_baselines, suite, suite_tables, tuning
+from mi_lib.experiments import (
+    experiment,
+    neural_baselines,
+    suite,
+    suite_tables,
+    tuning,
+    usual,
+)
 from mi_lib.results import Stored, results_folder
 from mi_lib.sweep import Piece, missing, run_piece
 
@@ -77,6 +85,34 @@ def test_the_usual_estimators_see_dependence():
     values = neural_baselines.estimates(x, x + 0.3 * rng.standard_normal(400), 0, settings)
     assert list(values) == ["InfoNCE", "NWJ", "DV", "MINE"]
     assert all(0.5 < value < 3 for value in values.values())
+
+
+def test_rivals_with_shuffled_partners_see_dependence_and_nothing_else():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(1000)
+    y = x + 0.3 * rng.standard_normal(1000)
+    truth = 0.5 * np.log2(1 + 1 / 0.09)
+    close = usual.usual_estimates(x, y, 0, 400)
+    far = usual.usual_estimates(x, rng.standard_normal(1000), 0, 100)
+    assert list(close) == ["InfoNCE", "NWJ", "DV", "MINE"]
+    assert all(0.5 * truth < value < 1.3 * truth for value in close.values()), close
+    assert all(value < 0.1 for value in far.values()), far
+    assert usual.usual_estimates(x, y, 0, 50) == usual.usual_estimates(x, y, 0, 50)
+
+
+def test_the_value_of_the_true_ratio_is_the_information():
+    """DV and NWJ (of c + 1) at the true log ratio of a Gaussian pair."""
+    rng = np.random.default_rng(1)
+    x, noise = rng.standard_normal((2, 200_000))
+    y = 0.6 * x + 0.8 * noise
+
+    def c(a, b):
+        return torch.from_numpy(0.9375 * a * b - 0.28125 * (a**2 + b**2) - np.log(0.8))
+
+    own, other = c(x, y), c(x, rng.permutation(y))
+    for name, shift in (("DV", 0.0), ("NWJ", 1.0)):
+        value = float(usual._value(name, own + shift, other + shift))
+        assert value == pytest.approx(-np.log(0.8), abs=0.02)
 
 
 def test_letters_become_indicators_for_the_usual_estimators():

@@ -1,4 +1,4 @@
-r"""InfoNCE, NWJ, DV and MINE on a finite table, as they are usually run.
+r"""InfoNCE, NWJ, DV and MINE on a finite table, all pairs of a batch as negatives.
 
 Standardised inputs (or normal scores), one critic, Adam; half of the pairs train, the value on the
 other half is looked at every ``every`` steps, and the largest is reported. Training ends when no
@@ -27,7 +27,7 @@ READ = {"InfoNCE": infonce, "NWJ": nwj, "DV": dv, "MINE": dv}
 
 @dataclass(frozen=True)
 class Usual:
-    """The settings of the published staircase runs: joint critic 256 x 2, Adam 5e-4, B = 64."""
+    """Settings of a training; the defaults are those of the published staircase runs."""
 
     critic: str = "joint"
     hidden: int = 256

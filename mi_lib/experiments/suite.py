@@ -21,8 +21,10 @@ from ..sweep import Piece
 from ..validate import one_of
 from . import tuning
 from .neural_baselines import TRAININGS
+from .usual import usual_estimates
 
 VALUES = ("truth", "mi", "low", "high", "lower_bound", "dv", "half", "p_value", "seconds")
+USUAL = "as their authors run them"
 # What `tuning.choose` says of the stored table of candidates.
 TUNED: Mapping[str, str] = MappingProxyType({})
 # Rivals by group: the candidate of `tuning` that each method runs with.
@@ -30,7 +32,7 @@ RIVALS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "ksg": {"ksg": "ksg, k = 3, as given"},
         "cca": {"cca": "cca, as given"},
-        "neural": dict.fromkeys(TRAININGS, tuning.USUAL),
+        "neural": dict.fromkeys(TRAININGS, USUAL),
         "tuned": TUNED,
     }
 )
@@ -38,6 +40,7 @@ METHODS = ("ours", *RIVALS)
 MODULES = (
     *tuning.MODULES,
     "mi_lib.experiments.suite",
+    "mi_lib.experiments.usual",
     "mi_lib.inference.calibration",
     "mi_lib.inference.certificate",
     "mi_lib.inference.crossfit",
@@ -130,7 +133,10 @@ def _rivals(group: str, x, y, seed: int, steps: int | None) -> dict[str, dict[st
     found = {}
     for candidate in dict.fromkeys(RIVALS[group].values()):
         started = time.process_time()
-        values = tuning.run_candidate(candidate, x, y, seed, steps)
+        if candidate == USUAL:
+            values = usual_estimates(x, y, seed, steps)
+        else:
+            values = tuning.run_candidate(candidate, x, y, seed, steps)
         seconds = (time.process_time() - started) / len(values)
         for method, name in RIVALS[group].items():
             if name == candidate:

@@ -59,7 +59,6 @@ NEURAL: Mapping[str, Usual] = MappingProxyType(
         for rate in (5e-4, 2e-3)
     }
 )
-USUAL = "usual"  # the settings of published runs; not among the candidates
 NEIGHBOURS = (1, 3, 5, 10)
 CLASSICAL = tuple(
     f"{method}, {map_}"
@@ -71,8 +70,8 @@ CANDIDATES = (*NEURAL, *CLASSICAL)
 
 def run_candidate(name: str, x: Any, y: Any, seed: int, steps: int | None) -> dict[str, float]:
     """The values of one candidate on one table, by method, in bits."""
-    if name == USUAL or name in NEURAL:
-        settings = NEURAL.get(name, Usual())
+    if name in NEURAL:
+        settings = NEURAL[name]
         if steps:
             settings = Usual(**{**vars(settings), "steps": steps})
         return estimates(x, y, seed, settings)
