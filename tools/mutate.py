@@ -6,6 +6,7 @@ The heavy packages are imported once; each mutation then runs in a forked child,
 module's text is changed on import. Nothing on disk is touched.
 """
 
+import importlib
 import importlib.abc
 import importlib.util
 import os
@@ -19,6 +20,26 @@ from tools.project import ROOT
 sys.path.insert(0, str(ROOT / "tests"))
 from mutations import GROUPS, Group
 
+HEAVY = (
+    "_pytest.assertion.rewrite",
+    "hypothesis.extra.numpy",
+    "jaxtyping",
+    "matplotlib.pyplot",
+    "pandas",
+    "pytest",
+    "scipy.integrate",
+    "scipy.optimize",
+    "scipy.spatial",
+    "scipy.stats",
+    "seaborn",
+    "sklearn.covariance",
+    "sklearn.datasets",
+    "sklearn.utils.validation",
+    "sympy",
+    "torch.func",
+    "torch.optim",
+)
+SHOWN = 5  # of the slowest
 CAUGHT, SURVIVED = 1, 0  # pytest's exit codes: some test failed, all passed
 
 
@@ -75,16 +96,17 @@ def exit_code(group: Group, old: str, new: str) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def timed(group: Group, old: str, new: str) -> tuple[int, float]:
+    """The exit code, and the seconds it took."""
+    start = time.perf_counter()
+    return exit_code(group, old, new), time.perf_counter() - start
+
+
 def main(modules: list[str]) -> int:
     """Try every error; 1 when one survives."""
-    import hypothesis  # noqa: F401
-    import pandas  # noqa: F401
-    import pytest  # noqa: F401
-    import scipy.optimize
-    import scipy.stats  # noqa: F401
-    import sympy  # noqa: F401
+    for package in HEAVY:
+        importlib.import_module(package)
     import torch
-    import torch.func
 
     torch.set_num_threads(1)
     groups = [g for g in GROUPS if not modules or g.module in modules]
@@ -95,10 +117,11 @@ def main(modules: list[str]) -> int:
         return 1
     jobs = [(group, old, new) for group in groups for old, new in group.errors]
     start = time.perf_counter()
-    codes = []
+    codes, times = [], []
     with ThreadPoolExecutor(max_workers=2) as pool:
-        for code in pool.map(lambda job: exit_code(*job), jobs):
+        for code, took in pool.map(lambda job: timed(*job), jobs):
             codes.append(code)
+            times.append(took)
             print("." if code == CAUGHT else "S", end="", flush=True)
     print()
     failed = 0
@@ -108,6 +131,8 @@ def main(modules: list[str]) -> int:
             what = "survived" if code == SURVIVED else f"could not be tried (exit code {code})"
             print(f"{group.module}: {old!r} -> {new!r} {what}")
     seconds = time.perf_counter() - start
+    for took, (group, _, new) in sorted(zip(times, jobs, strict=True), key=lambda t: -t[0])[:SHOWN]:
+        print(f"  {took:5.1f} s  {group.module}: {new!r}")
     print(f"{len(jobs)} deliberate errors, {len(jobs) - failed} caught, {seconds:.0f} s")
     return 1 if failed else 0
 
