@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import special, stats
+from sklearn.feature_selection import mutual_info_regression
 
 from mi_lib import objectives
 from mi_lib.data.elliptical import Elliptical, dense, sparse
@@ -430,6 +431,13 @@ def test_baselines_on_gaussian_data():
     assert ksg(x, y) == pytest.approx(truth, abs=0.15)
     assert ksg(x, y, unit="nats") == pytest.approx(ksg(x, y) * math.log(2))
     assert cca(np.column_stack([x, x]), y) == pytest.approx(cca(x, y), abs=1e-9)
+
+
+def test_ksg_against_scikit_learn_on_single_columns():
+    x = RNG.standard_normal(500)
+    y = np.abs(x) + 0.3 * RNG.standard_normal(500)
+    theirs = mutual_info_regression(x[:, None], y, n_neighbors=5, random_state=0)[0]
+    assert ksg(x, y, k=5, unit="nats") == pytest.approx(theirs, abs=1e-6)
 
 
 def test_ksg_against_a_count_by_hand():
