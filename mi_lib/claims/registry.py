@@ -19,7 +19,15 @@ import sympy as sp
 from ..symbolic import reduce
 from ..validate import one_of
 
-VERDICTS = ("holds", "holds with correction", "refuted", "reproduced", "partly", "not run")
+VERDICTS = (
+    "holds",
+    "holds with correction",
+    "refuted",
+    "reproduced",
+    "partly",
+    "not reproduced",
+    "not run",
+)
 
 
 @dataclass(frozen=True)
@@ -123,14 +131,14 @@ class Outcome:
     def verdict(self) -> str:
         """holds when the statement's parts hold; otherwise, holds with correction when there are
         parts of a correction and these hold; otherwise refuted. Of an experiment: reproduced,
-        partly or refuted when all, some or none of the statement's parts hold."""
+        partly or not reproduced when all, some or none of the statement's parts hold."""
         statement = [p.holds for p in self.parts if p.role == "statement"]
         if not statement:
             return "not run"
         if self.claim.experiment:
-            return {True: "reproduced", False: "partly" if any(statement) else "refuted"}[
-                all(statement)
-            ]
+            if all(statement):
+                return "reproduced"
+            return "partly" if any(statement) else "not reproduced"
         if all(statement):
             return "holds"
         correction = [p.holds for p in self.parts if p.role == "correction"]

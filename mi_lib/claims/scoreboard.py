@@ -10,6 +10,7 @@ _BADGES = {
     "refuted": "bdg-danger",
     "reproduced": "bdg-success",
     "partly": "bdg-warning",
+    "not reproduced": "bdg-danger",
     "not run": "bdg-secondary",
 }
 

@@ -1,7 +1,7 @@
 """Two classical estimators to compare with: nearest neighbours, canonical correlations.
 
-scikit-learn's nearest-neighbour estimator takes single columns; here scipy's tree does the search in
-any dimension. A test compares the two on single columns.
+scikit-learn's nearest-neighbour estimator takes single columns; here scipy's tree does the search
+in any dimension. A test compares the two on single columns.
 """
 
 from typing import Any
