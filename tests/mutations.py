@@ -368,7 +368,7 @@ GROUPS = [
         "tests/test_results.py",
         "intervals or partial",
         [
-            ("(1 + level) / 2, len(values) - 1)", "level, len(values) - 1)"),
+            ("stdtrit(len(values) - 1, (1 + level) / 2)", "stdtrit(len(values) - 1, level)"),
             ("values.std(ddof=1) / len(values) ** 0.5", "values.std() / len(values) ** 0.5"),
             ("self.low > 0 or self.high < 0", "self.low > 0"),
             ("a[key] - b[key] for key in shared", "b[key] - a[key] for key in shared"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from nbformat import v4
 
-from tools import notebooks, stage, steps
+from tools import execute, notebooks, stage, steps
 from tools.project import StepError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -120,3 +120,12 @@ def test_every_direct_dependency_is_pinned():
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert pins and all(line.count("==") == 1 and "/" not in line for line in pins), pins
+
+
+def test_a_kernel_that_did_not_start_is_tried_once_more(monkeypatch):
+    answers = [execute.NOT_STARTED, ""]
+    monkeypatch.setattr(execute, "_child", lambda run: answers.pop(0))
+    run = execute.Run(ROOT / "a.ipynb", ROOT / "b.ipynb", ROOT)
+    assert execute._timed(run)[1] == "" and not answers
+    answers[:] = ["a cell failed", ""]
+    assert execute._timed(run)[1] == "a cell failed" and len(answers) == 1

@@ -15,6 +15,8 @@ from pathlib import Path
 from tools.project import StepError, child_environment, python, shown
 
 WORKERS = 2
+# Two kernels that start at once may pick the same port, and one dies before a cell has run.
+NOT_STARTED = "Kernel died before replying to kernel_info"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,14 @@ def _timed(run: Run) -> tuple[float, str]:
     """Seconds and the reason of failure (empty where there was none)."""
     print(f"   start    {shown(run.source)}", flush=True)
     started = time.perf_counter()
+    problem = _child(run)
+    if NOT_STARTED in problem:
+        problem = _child(run)
+    return time.perf_counter() - started, problem
+
+
+def _child(run: Run) -> str:
+    """Execute in a process of its own; the reason of failure, or nothing."""
     done = subprocess.run(
         python(
             "-m",
@@ -65,10 +75,9 @@ def _timed(run: Run) -> tuple[float, str]:
         capture_output=True,
         text=True,
     )
-    problem = ""
-    if done.returncode:
-        problem = "\n".join((done.stderr or done.stdout).strip().splitlines()[-25:])
-    return time.perf_counter() - started, problem
+    if not done.returncode:
+        return ""
+    return "\n".join((done.stderr or done.stdout).strip().splitlines()[-25:])
 
 
 def execute(source: Path, target: Path, folder: Path, parameters: dict) -> None:
