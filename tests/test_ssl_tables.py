@@ -33,6 +33,8 @@ COMPLETE = {
     "supervised": [40.0, 41.0, 45.0],
 }
 
+NO_RECORDS = pd.DataFrame(columns=list(COLUMNS))
+
 
 def rows_of(name, seed, value):
     yield "probe", name, "top-1", seed, f"{value}"
@@ -137,9 +139,15 @@ def test_live_runs_are_compared_with_twenty_seeds(table, monkeypatch):
     assert ssl_tables.inside(table, live.assign(values="99")) == {"infonce": "NO"}
 
 
-def test_the_best_profile_is_the_largest_with_anything_stored(table, monkeypatch):
+def test_the_best_profile_is_the_largest_complete_one(table, monkeypatch, tmp_path):
     monkeypatch.setattr(ssl_tables, "results_folder", lambda: table.folder)
     assert ssl_tables.best_profile() == "laptop"
+    monkeypatch.setattr(ssl_tables, "results_folder", lambda: tmp_path)
+    assert ssl_tables.best_profile() == "ci", "nothing is stored"
+    for profile, count in (("ci", None), ("laptop", 1)):
+        for piece in pieces("self-supervised", profile)[:count]:
+            write(piece.path(tmp_path), provenance(piece, CODE, 1.0, 1.0), NO_RECORDS)
+    assert ssl_tables.best_profile() == "ci", "one piece of the laptop table is no table"
 
 
 def test_the_published_numbers_do_not_blame_k():

@@ -39,9 +39,11 @@ def stored(profile: str) -> Stored:
 
 
 def best_profile() -> str:
-    """The largest profile of which something is stored: what the chapter shows first."""
-    there = [name for name in ("paper", "laptop", "ci") if stored(name).there]
-    return there[0] if there else "ci"
+    """The largest complete profile, else the largest of which something is stored: what the
+    chapter shows first."""
+    tables = {name: stored(name) for name in ("paper", "laptop", "ci")}
+    complete = [name for name, table in tables.items() if table.complete]
+    return [*complete, *(name for name, table in tables.items() if table.there), "ci"][0]
 
 
 def numbers(table: Stored, record: str, evaluation: str) -> dict[str, dict[int, float]]:
