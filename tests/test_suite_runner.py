@@ -165,6 +165,8 @@ def test_the_target_is_half_of_the_rivals_error_for_sure():
     assert found["target met"].to_dict() == {"ksg": False, "cca": True}
     assert found.loc["ksg", "ratio"] == pytest.approx(0.5)
     assert list(found.index) == ["ksg", "cca"], "the best rival comes first"
+    fewer = suite_tables.against(made_up(close | {"cca": [0.5]}), "development")
+    assert fewer.loc["ksg", "difference"] == found.loc["ksg", "difference"], "its own seeds count"
 
 
 def test_coverage_counts_hits_and_broken_bounds():

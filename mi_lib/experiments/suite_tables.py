@@ -62,12 +62,13 @@ def against(frame: pd.DataFrame, half: str) -> pd.DataFrame:
     over seeds: the target is met against a rival where the whole interval is below zero.
     """
     part = frame[frame["half_of_suite"] == half]
-    errors = part.pivot_table(index="seed", columns="training", values="error").dropna()
+    errors = part.pivot_table(index="seed", columns="training", values="error")
     rows = {}
     for rival in (name for name in errors if name != OURS):
-        gap = interval((errors[OURS] - errors[rival] / 2).to_numpy())
-        mean = errors[rival].mean()
-        rows[rival] = (mean, errors[OURS].mean() / mean, str(gap), gap.high < 0)
+        both = errors[[OURS, rival]].dropna()  # the seeds that this rival has
+        gap = interval((both[OURS] - both[rival] / 2).to_numpy())
+        mean = both[rival].mean()
+        rows[rival] = (mean, both[OURS].mean() / mean, str(gap), gap.high < 0)
     columns = ["rival's error", "ratio", "difference", "target met"]
     found = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
     return found.sort_values("rival's error")
