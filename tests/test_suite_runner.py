@@ -8,6 +8,7 @@ from scipy import stats
 
 from mi_lib.data import suite as known
 from mi_lib.experiments import (
+    coverage,
     experiment,
     neural_baselines,
     suite,
@@ -18,6 +19,7 @@ from mi_lib.experiments import (
 from mi_lib.results import Stored, results_folder
 from mi_lib.sweep import Piece, missing, run_piece
 
+ALL_TASKS = {half: known.tasks(half) for half in known.HALVES}
 CODE = {"code_hash": "0", "commit": "", "device": "cpu"}
 
 
@@ -32,6 +34,23 @@ def test_the_profiles_hold_what_the_tables_need():
     assert seeds == list(range(500))
     with pytest.raises(ValueError, match="profile='huge' is unknown"):
         suite.pieces("suite", "huge")
+
+
+def test_coverage_adds_fresh_seeds_to_two_hundred_fits_and_runs_as_the_suite(two_tasks, tmp_path):
+    first = [p for p in suite.pieces("suite", "paper") if p.config["method"] == "ours"]
+    more = coverage.pieces("coverage", "paper")
+    runs = [(p.config["half"], s) for p in [*first, *more] for s in p.config["seeds"]]
+    assert len(set(runs)) == len(runs)
+    sizes = {half: len(ALL_TASKS[half]) for half in ALL_TASKS}
+    assert sum(sizes[half] for half, _ in runs) >= 200
+    small = {"n": 100, "steps": 2, "half": "development", "seeds": [7], "method": "ours"}
+    ours = suite.run(small | {"sweep": "suite"}, "cpu", tmp_path)
+    again = coverage.run(small | {"sweep": "coverage"}, "cpu", tmp_path)
+    numbers = [
+        suite_tables.table(f.assign(values=[np.array(v.split(), float) for v in f["values"]]))
+        for f in (ours, again)
+    ]
+    assert numbers[0].drop(columns="seconds").equals(numbers[1].drop(columns="seconds"))
 
 
 @pytest.fixture

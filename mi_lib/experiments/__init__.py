@@ -22,6 +22,7 @@ SWEEPS: Mapping[str, str] = MappingProxyType(
         "self-supervised": "self_supervised",
         "proteins": "proteins",
         "suite": "suite",
+        "coverage": "coverage",
         "independence": "suite",
         "tuning": "tuning",
     }

@@ -9,14 +9,15 @@ from scipy import special
 
 from ..data import suite as known
 from ..results import Stored, interval, results_folder
-from . import modules_of, suite
+from . import experiment, modules_of, suite
 
 OURS = "ours"
 
 
 def stored(name: str, profile: str = "paper") -> Stored:
-    """The pieces of the sweep ``suite`` or ``independence`` at a profile."""
-    return Stored(tuple(suite.pieces(name, profile)), results_folder(), modules_of(name))
+    """The pieces of the sweep ``suite``, ``coverage`` or ``independence`` at a profile."""
+    pieces = experiment(name).pieces(name, profile)
+    return Stored(tuple(pieces), results_folder(), modules_of(name))
 
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
