@@ -20,7 +20,7 @@ def nats_per(unit: str) -> float:
     >>> nats_per("nats")
     1.0
     """
-    if unit not in NATS_PER_UNIT:
+    if not isinstance(unit, str) or unit not in NATS_PER_UNIT:
         raise ValueError(f'unit={unit!r} is unknown; use "bits" or "nats"')
     return NATS_PER_UNIT[unit]
 

@@ -8,9 +8,9 @@ from scipy import stats
 
 from mi_lib.data import suite as known
 from mi_lib.experiments import (
-    coverage,
     experiment,
     neural_baselines,
+    ours,
     suite,
     suite_tables,
     tuning,
@@ -19,38 +19,28 @@ from mi_lib.experiments import (
 from mi_lib.results import Stored, results_folder
 from mi_lib.sweep import Piece, missing, run_piece
 
-ALL_TASKS = {half: known.tasks(half) for half in known.HALVES}
 CODE = {"code_hash": "0", "commit": "", "device": "cpu"}
 
 
 def test_the_profiles_hold_what_the_tables_need():
-    assert experiment("suite") is experiment("independence") is suite
+    assert experiment("ours") is experiment("independence") is ours
     laptop, paper = (suite.pieces("suite", profile) for profile in ("laptop", "paper"))
     assert {p.config["half"] for p in laptop} == {"development"}
     assert {p.config["half"] for p in paper} == {"development", "held-back"}
-    assert len(paper) == 2 * 5 * len(suite.METHODS)
+    assert len(paper) == 2 * 5 * len(suite.RIVALS)
     assert len({p.key for p in paper}) == len(paper)
-    seeds = [s for p in suite.pieces("independence", "paper") for s in p.config["seeds"]]
+    fits = [
+        (task.name, seed)
+        for p in ours.pieces("ours", "paper")
+        for task in known.tasks(p.config["half"])
+        for seed in p.config["seeds"]
+    ]
+    assert len(set(fits)) == len(fits) >= 200
+    assert {p.config["seeds"][0] for p in paper} <= {seed for _, seed in fits}, "to be paired"
+    seeds = [s for p in ours.pieces("independence", "paper") for s in p.config["seeds"]]
     assert seeds == list(range(500))
     with pytest.raises(ValueError, match="profile='huge' is unknown"):
         suite.pieces("suite", "huge")
-
-
-def test_coverage_adds_fresh_seeds_to_two_hundred_fits_and_runs_as_the_suite(two_tasks, tmp_path):
-    first = [p for p in suite.pieces("suite", "paper") if p.config["method"] == "ours"]
-    more = coverage.pieces("coverage", "paper")
-    runs = [(p.config["half"], s) for p in [*first, *more] for s in p.config["seeds"]]
-    assert len(set(runs)) == len(runs)
-    sizes = {half: len(ALL_TASKS[half]) for half in ALL_TASKS}
-    assert sum(sizes[half] for half, _ in runs) >= 200
-    small = {"n": 100, "steps": 2, "half": "development", "seeds": [7], "method": "ours"}
-    ours = suite.run(small | {"sweep": "suite"}, "cpu", tmp_path)
-    again = coverage.run(small | {"sweep": "coverage"}, "cpu", tmp_path)
-    numbers = [
-        suite_tables.table(f.assign(values=[np.array(v.split(), float) for v in f["values"]]))
-        for f in (ours, again)
-    ]
-    assert numbers[0].drop(columns="seconds").equals(numbers[1].drop(columns="seconds"))
 
 
 @pytest.fixture
@@ -62,10 +52,11 @@ def two_tasks(monkeypatch):
 
 def test_a_piece_is_written_once_and_read_back(two_tasks, tmp_path):
     config = {"n": 100, "steps": 2, "half": "development", "seeds": [0], "sweep": "suite"}
-    pieces = [Piece("suite", method, config | {"method": method}) for method in suite.METHODS]
+    pieces = [Piece("suite", group, config | {"method": group}) for group in suite.RIVALS]
+    pieces.append(Piece("ours", "ours", config | {"sweep": "ours"}))
     assert len(missing(pieces, tmp_path)) == 5
     for piece in pieces:
-        run_piece(suite.run, piece, tmp_path, CODE)
+        run_piece(experiment(piece.experiment).run, piece, tmp_path, CODE)
     assert missing(pieces, tmp_path) == []
     assert not list(tmp_path.rglob("*.tmp"))
     stored = Stored(tuple(pieces), tmp_path, ("mi_lib.experiments.suite",))
@@ -76,13 +67,13 @@ def test_a_piece_is_written_once_and_read_back(two_tasks, tmp_path):
     assert len(frame) == 2 * len(methods) and np.isfinite(frame[["truth", "mi", "seconds"]]).all(
         axis=None
     )
-    ours = frame[frame["training"] == "ours"]
-    assert (ours["low"] <= ours["mi"]).all() and ours["truth"].tolist() == pytest.approx(
+    own = frame[frame["training"] == "ours"]
+    assert (own["low"] <= own["mi"]).all() and own["truth"].tolist() == pytest.approx(
         [task.mi() for task in two_tasks], abs=1e-5
     )
     table = suite_tables.summary(frame)
     assert table.loc[("development", "ours"), "fits"] == 2
-    errors = (ours["mi"] - ours["truth"]).abs()
+    errors = (own["mi"] - own["truth"]).abs()
     assert table.loc[("development", "ours"), "mean_error"] == pytest.approx(errors.mean())
     assert np.isnan(table.loc[("development", "cca"), "coverage"])
 
@@ -91,7 +82,7 @@ def test_the_independence_sweep_keeps_the_p_values(tmp_path):
     piece = Piece(
         "independence", "few", {"n": 60, "steps": 2, "seeds": [3], "sweep": "independence"}
     )
-    run_piece(suite.run, piece, tmp_path, CODE)
+    run_piece(ours.run, piece, tmp_path, CODE)
     stored = Stored((piece,), tmp_path, ("mi_lib.experiments.suite",))
     row = suite_tables.table(stored.records).iloc[0]
     assert row["record"] == "test" and 0 < row["p_value"] <= 1 and row["truth"] == 0
@@ -208,6 +199,16 @@ def test_the_binomial_interval_is_the_one_of_scipy(hits, tries):
 def test_the_level_counts_rejections():
     frame = pd.DataFrame({"record": ["test"] * 4, "p_value": [0.01, 0.05, 0.5, 1.0]})
     assert suite_tables.level(frame)["rejected"] == 0.5
+
+
+def test_the_whole_table_holds_ours_and_the_rivals(two_tasks, tmp_path, monkeypatch):
+    monkeypatch.setattr(suite_tables, "results_folder", lambda: tmp_path)
+    assert suite_tables.whole("ci").empty
+    wanted = [ours.pieces("ours", "ci")[0]]
+    wanted += [p for p in suite.pieces("suite", "ci") if p.config["method"] == "cca"]
+    for piece in wanted:
+        run_piece(experiment(piece.experiment).run, piece, tmp_path, CODE)
+    assert set(suite_tables.whole("ci")["training"]) == {"ours", "cca"}
 
 
 def test_an_empty_table_is_no_error():

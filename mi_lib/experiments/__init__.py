@@ -22,8 +22,8 @@ SWEEPS: Mapping[str, str] = MappingProxyType(
         "self-supervised": "self_supervised",
         "proteins": "proteins",
         "suite": "suite",
-        "coverage": "coverage",
-        "independence": "suite",
+        "ours": "ours",
+        "independence": "ours",
         "tuning": "tuning",
     }
 )

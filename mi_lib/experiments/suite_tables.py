@@ -15,9 +15,15 @@ OURS = "ours"
 
 
 def stored(name: str, profile: str = "paper") -> Stored:
-    """The pieces of the sweep ``suite``, ``coverage`` or ``independence`` at a profile."""
+    """The pieces of the sweep ``ours``, ``suite`` or ``independence`` at a profile."""
     pieces = experiment(name).pieces(name, profile)
     return Stored(tuple(pieces), results_folder(), modules_of(name))
+
+
+def whole(profile: str = "paper") -> pd.DataFrame:
+    """Our estimator and its rivals in one table (see `table`)."""
+    records = [stored(name, profile).records for name in ("ours", "suite")]
+    return table(pd.concat(records, ignore_index=True))
 
 
 def table(records: pd.DataFrame) -> pd.DataFrame:
@@ -49,9 +55,10 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def families(frame: pd.DataFrame, half: str) -> pd.DataFrame:
-    """Mean absolute error by family (rows) and method (columns)."""
-    part = frame[frame["half_of_suite"] == half]
+    """Mean absolute error by family (rows; the last one is over all tasks) and method (columns)."""
+    part = frame[(frame["half_of_suite"] == half) & (frame["record"] == "estimate")]
     found = part.pivot_table(index="family", columns="training", values="error")
+    found.loc["all tasks"] = part.groupby("training")["error"].mean()
     first = [name for name in (OURS,) if name in found]
     return found[first + [name for name in found if name not in first]]
 

@@ -16,6 +16,7 @@ from .table import Column
 
 KNOTS = 2_000  # at most so many points describe the curve of a column
 RARE = 0.1  # the least deviation that an indicator is divided by
+TINY = 1e-150  # numbers below it are scaled up, so that slopes of the curve stay finite
 REACH = 1.0  # how far, in z, the curve goes on beyond the outermost training value
 
 
@@ -38,8 +39,11 @@ class NormalScore:
         return NormalScore(values, scores)
 
     def __call__(self, column: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        low, high = self.values[0], self.values[-1]
-        inner = np.interp(column, self.values, self.scores)
+        values = self.values
+        if max(-values[0], values[-1]) < TINY:
+            column, values = (np.clip(part, -TINY, TINY) * 2.0**500 for part in (column, values))
+        low, high = values[0], values[-1]
+        inner = np.interp(column, values, self.scores)
         # Division before subtraction: values near the largest float must not overflow.
         width = high / 2 - low / 2 or 1.0
         beyond = (np.clip(column, None, low) / 2 - low / 2) / width

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from jaxtyping import Float
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -89,7 +90,7 @@ class MIEstimator(BaseEstimator):
             raise ValueError(f"confidence={self.confidence!r} is not between 0 and 1; try 0.95")
         if n // self.folds < 10:
             raise ValueError(f"{n} pairs in {self.folds} folds leave fewer than 10 in a fold")
-        device = pick_device(self.device)
+        device = _device(self.device)
         if device.type == "cpu":
             keep_large_buffers()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -199,6 +200,18 @@ class MIEstimator(BaseEstimator):
         return est
 
 
+def _device(name: Any) -> torch.device:
+    """The device of that name, if a tensor can be put there."""
+    try:
+        device = pick_device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError):
+        raise ValueError(
+            f"device={name!r} cannot be used here; pass 'auto', 'cpu', or one that torch can use"
+        ) from None
+    return device
+
+
 def _empty(columns: list[table.Column]) -> list[table.Column]:
     return [replace(column, values=column.values[:0]) for column in columns]
 
@@ -209,8 +222,8 @@ def _without_data(member: crossfit.Member) -> crossfit.Member:
 
 
 def _repeated(x: list[table.Column], y: list[table.Column]) -> float:
-    """Share of rows that copy an earlier one; 0 where a side has letters only: they repeat."""
-    if any(all(column.letters is not None for column in side) for side in (x, y)):
+    """Share of rows that copy an earlier one; 0 where all columns are letters: they repeat."""
+    if all(column.letters is not None for column in [*x, *y]):
         return 0.0
     frame = pd.DataFrame({str(i): column.values for i, column in enumerate([*x, *y])})
     return float(frame.duplicated().mean())

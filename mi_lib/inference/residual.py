@@ -159,11 +159,12 @@ def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: i
     looked = stack.validation[groups, :JUDGED]
     start_looked = stack.start(groups, looked, looked)
     lowest = anchored(start_looked)  # the start alone: the network must beat it
-    curve, since, done = [lowest.tolist()], torch.zeros(len(groups)), 0
+    curve, since, done = [lowest.tolist()], torch.zeros_like(lowest), 0
     order = None
     while done < steps:
         if done % per_epoch == 0:
             order = torch.stack([torch.randperm(t, generator=own) for own in generators])
+            order = order.to(device)
         part = done % per_epoch
         rows = stack.training[groups].gather(1, order[:, part * batch : (part + 1) * batch])
         scores = critic(*_points(stack, groups, rows)) + stack.start(groups, rows, rows)

@@ -44,6 +44,8 @@ def read_like(values: Any, name: str, fitted: list[Column]) -> list[Column]:
     """Columns of new values, in the form that the fitted ones have."""
     frame = _as_frame(values, name)
     by_name = {f"{name}[{column}]": i for i, column in enumerate(frame.columns)}
+    if not isinstance(values, pd.DataFrame | pd.Series) and len(by_name) == len(fitted):
+        by_name = {column.name: i for i, column in enumerate(fitted)}  # no names: by place
     missing = [column.name for column in fitted if column.name not in by_name]
     if missing:
         raise ValueError(
@@ -69,9 +71,7 @@ def _like(series: pd.Series, old: Column) -> Column:
 def _as_frame(values: Any, name: str) -> pd.DataFrame:
     """A frame with string column names."""
     if isinstance(values, torch.Tensor):
-        if values.dtype == torch.bfloat16:
-            values = values.float()
-        values = values.detach().cpu().resolve_conj().resolve_neg().numpy()
+        values = _from_tensor(values, name)
     if isinstance(values, pd.Series):
         values = values.to_frame()
     if not isinstance(values, pd.DataFrame):
@@ -84,11 +84,29 @@ def _as_frame(values: Any, name: str) -> pd.DataFrame:
     return values.reset_index(drop=True)
 
 
+def _from_tensor(values: torch.Tensor, name: str) -> np.ndarray:
+    try:
+        values = values.detach().to_dense().cpu().resolve_conj().resolve_neg()
+        if values.is_floating_point() and values.dtype != torch.float64:
+            values = values.float()  # some narrow types have no numpy counterpart
+        return values.numpy()
+    except (RuntimeError, TypeError, NotImplementedError):
+        raise ValueError(
+            f"{name}, a tensor of {values.dtype} on {values.device}, cannot be read; pass one that "
+            "holds numbers"
+        ) from None
+
+
 def _as_array(values: Any, name: str) -> np.ndarray:
+    if np.ma.is_masked(values):
+        count = int(np.ma.count_masked(values))
+        raise ValueError(f"{name} has {count} masked values; drop or fill these rows")
     try:
         array = np.asarray(values)
-    except (ValueError, TypeError):
-        raise ValueError(f"{name} is ragged; pass an array of shape (n,) or (n, d)") from None
+    except (ValueError, TypeError, RuntimeError):
+        raise ValueError(
+            f"{name} is ragged or no array; pass an array of shape (n,) or (n, d)"
+        ) from None
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} has shape {array.shape}; pass an array of shape (n,) or (n, d)")
     if array.dtype.kind not in "biufOUS":

@@ -5,7 +5,8 @@ explain, over seeds. They say how far another sample or another start would move
 not say how much the critics fail to find. For that a second fit uses half of the training pairs. A
 bias that falls like one over their number is as large as the gain from the last doubling: a gain of
 more than twice its standard error is added to the estimate, and the interval is widened both ways
-by the size of the gain. (Chosen on the development half of the suite.)
+by the size of the gain. (Chosen on the development half of the suite.) Information is not negative,
+so values below zero count as zero: to recover from a bad fit is no gain.
 """
 
 from dataclasses import dataclass
@@ -59,8 +60,8 @@ class Growth:
 
 def growth_of(full: Float[np.ndarray, " n"], half: Float[np.ndarray, " n"]) -> Growth:
     """The gain from scores with half of the training pairs to scores with all, pair by pair."""
-    gains = full - half
-    return Growth(float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(len(gains))))
+    error = (full - half).std(ddof=1) / np.sqrt(len(full))
+    return Growth(float(max(0.0, full.mean()) - max(0.0, half.mean())), float(error))
 
 
 def interval(
@@ -68,5 +69,5 @@ def interval(
 ) -> tuple[float, float]:
     """(low, high) in nats around ``value`` plus what is added; not below zero."""
     reach = float(stats.norm.isf((1 - confidence) / 2)) * spread.total + abs(growth.gain)
-    centre = value + growth.added
-    return max(0.0, centre - reach), max(0.0, centre + reach)
+    centre = max(0.0, value + growth.added)
+    return max(0.0, centre - reach), centre + reach

@@ -5,7 +5,7 @@ from .anchor_scale import scale_curvature, scale_paths, scale_variances
 from .density_ratios import landing_scale, scale_valley
 from .infonce_ceiling import ceiling_against_k, certified, sandwich
 from .large_k import between_dv_and_nwj, convergence, scale_cost
-from .practice import heat_map, nu_trap, report_figure, sample_curve
+from .practice import heat_map, nu_trap, report_figure, sample_curve, suite_errors
 from .proteins import (
     auroc_differences,
     learned_against_true,
@@ -60,6 +60,7 @@ __all__ = [
     "scale_variances",
     "set_style",
     "staircases",
+    "suite_errors",
     "trial_curves",
     "two_readings",
     "wrong_rows",

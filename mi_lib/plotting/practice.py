@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from .style import BLUE, GREY, INK, RED
@@ -77,4 +78,26 @@ def heat_map(table: pd.DataFrame, unit: str) -> Figure:
     figure, axis = plt.subplots(figsize=(1.5 + 0.55 * len(table), 1 + 0.5 * len(table)))
     figure.set_layout_engine("constrained")
     sns.heatmap(table, ax=axis, cmap="rocket_r", vmin=0, square=True, cbar_kws={"label": unit})
+    return figure
+
+
+def suite_errors(table: pd.DataFrame) -> Figure:
+    """Mean absolute error by method (rows) and family (columns), best method first (see
+    `experiments.suite_tables.families`)."""
+    shown = table.T.sort_values(table.index[-1])
+    figure, axis = plt.subplots(figsize=(10, 1.6 + 0.42 * len(shown)))
+    figure.set_layout_engine("constrained")
+    sns.heatmap(
+        shown.clip(lower=0.01),
+        ax=axis,
+        annot=shown,
+        fmt=".2f",
+        cmap="rocket_r",
+        norm=LogNorm(0.01, 2),
+        cbar_kws={"label": "bits (log scale)"},
+    )
+    axis.axvline(len(table) - 1, color="white", lw=4)
+    axis.set(xlabel="", ylabel="")
+    axis.tick_params(axis="x", rotation=35)
+    plt.setp(axis.get_xticklabels(), ha="right", rotation_mode="anchor")
     return figure
