@@ -296,13 +296,18 @@ def test_the_interval_widens_towards_where_the_estimate_is_going():
         (low - 0.3, high + 0.3)
     )
     assert uncertainty.interval(0.1, spread, still, 0.95)[0] == 0
+    below = uncertainty.interval(-9.0, spread, still, 0.95)
+    assert below == pytest.approx((0, (high - low) / 2)), "never of no width"
 
 
 def test_growth_is_the_paired_gain_and_counts_when_certain():
-    full = np.random.default_rng(13).standard_normal(100)
+    full = 3 + np.random.default_rng(13).standard_normal(100)
     growth = uncertainty.growth_of(full, full - 0.2 + 0.01 * np.arange(100) / 99)
     assert growth.gain == pytest.approx(0.195) and growth.error == pytest.approx(0.0003, abs=1e-4)
     assert growth.added == growth.gain
+    recovered = uncertainty.growth_of(full - full.mean() + 0.1, full - full.mean() - 2.0)
+    assert recovered.gain == pytest.approx(0.1), "from zero, not from below"
+    assert uncertainty.growth_of(full - full.mean() - 2, full - full.mean() - 1).gain == 0
     assert uncertainty.Growth(0.1, 0.06).added == 0 and uncertainty.Growth(-1.0, 0.1).added == 0
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import kornia
 import numpy as np
 import pytest
 import torch
@@ -60,6 +61,38 @@ def test_a_crop_is_the_part_it_says():
     np.testing.assert_allclose(found[1:-1], 0.5 + expected, atol=1e-5)
     left = crop(ramp, changed(area=0.0, x=0.0, y=1.0)[:, :5], 0.25)[0, 0, 5]
     np.testing.assert_allclose(left[1:-1], expected, atol=1e-5)
+
+
+def test_a_crop_is_kornias():
+    """Away from the border, where kornia's slice repeats the edge and ours sees its neighbour."""
+    torch.manual_seed(3)
+    random = kornia.augmentation.RandomResizedCrop(
+        (16, 16), (0.25, 0.25), (1.0, 1.0), align_corners=False, cropping_mode="slice"
+    )
+    some = pictures().float() / 255
+    expected = random(some)
+    corners = random._params["src"][:, 0]
+    assert len(corners.unique(dim=0)) > 1
+    for picture, corner, one in zip(some, corners, expected, strict=True):
+        chance = changed(area=0.0, x=corner[0] / 8, y=corner[1] / 8)[:1, :5]
+        found = crop(picture[None], chance, 0.25)[0]
+        torch.testing.assert_close(found[:, 2:-2, 2:-2], one[:, 2:-2, 2:-2], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("brightness", lambda v: kornia.enhance.adjust_brightness_accumulative(v, 1.4)),
+        ("contrast", lambda v: kornia.enhance.adjust_contrast_with_mean_subtraction(v, 1.4)),
+        ("saturation", lambda v: kornia.enhance.adjust_saturation_with_gray_subtraction(v, 1.4)),
+        ("grey", lambda v: kornia.color.rgb_to_grayscale(v).expand_as(v)),
+    ],
+)
+def test_colours_are_kornias(name, expected):
+    """Hue is not among them: kornia turns it in HSV, we in YIQ, which keeps the brightness."""
+    soft = 0.3 + 0.3 * pictures().float() / 255  # so that nothing is clamped
+    chance = changed(**{name: 0.1 if name == "grey" else 0.75})
+    torch.testing.assert_close(recolour(soft, chance[:, 5:]), expected(soft))
 
 
 def test_crops_cover_between_the_smallest_and_all():

@@ -46,11 +46,46 @@ def quick(**parameters):
         (pd.DataFrame(np.ones((60, 2)), columns=["a", "a"]), "several columns named a"),
         ({"a": 1}, r"x has shape \(\)"),
         (None, r"x has shape \(\)"),
+        (torch.empty(60, device="meta"), "on meta, cannot be read"),
+        ([torch.tensor(v, requires_grad=True) for v in X], "ragged or no array"),
+        (np.ma.masked_less(X, 0), "masked values; drop or fill"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_the_reason(values, message):
     with pytest.raises(ValueError, match=message):
         quick().fit(values, X)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        torch.from_numpy(X).to_sparse(),
+        torch.from_numpy(X).requires_grad_(),
+        np.ma.masked_less(X, -99),
+        X * 1e-308,
+        X * 1e306,
+    ],
+    ids=["sparse", "with gradient", "nothing masked", "tiny", "huge"],
+)
+def test_other_forms_of_the_same_values_give_the_same_answer(values):
+    y = X + 0.5 * np.random.default_rng(1).standard_normal(60)
+    found = quick().fit(values, y)
+    assert found.mi_ == pytest.approx(quick().fit(X, y).mi_, abs=1e-6)
+
+
+def test_narrow_numbers_and_numbers_below_the_normal_range_are_read():
+    y = X + 0.5 * np.random.default_rng(1).standard_normal(60)
+    for values in (torch.from_numpy(X).to(torch.float8_e4m3fn), np.arange(60) * 5e-324):
+        assert np.isfinite(quick().fit(values, y).mi_)
+
+
+def test_new_values_without_names_are_matched_by_place():
+    y = X + 0.5 * np.random.default_rng(1).standard_normal(60)
+    frame = pd.DataFrame({"a": X, "b": X**2})
+    est = quick().fit(frame, pd.Series(y, name="y"))
+    assert est.pmi(frame.to_numpy(), y) == pytest.approx(est.pmi(frame[["b", "a"]], y))
+    with pytest.raises(ValueError, match=r"x lacks the columns x\[a\], x\[b\]"):
+        est.pmi(X, y)
 
 
 def test_sides_of_different_length_are_refused():

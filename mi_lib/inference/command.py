@@ -7,6 +7,10 @@ there is none. The answer goes to standard output, progress and warnings to stan
 import argparse
 import json
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 
 from .estimator import MIEstimator
 from .files import read_table, select
@@ -20,14 +24,33 @@ def run(args: argparse.Namespace) -> int:
     if shared:
         raise ValueError(f"{', '.join(shared)} is on both sides; the information is then infinite")
     say = f"{len(frame)} pairs, {x.shape[1]} columns of x, {y.shape[1]} of y"
-    print(f"fitting: {say}", file=sys.stderr, flush=True)
-    est = MIEstimator(unit=args.unit, random_state=args.seed).fit(x, y)
+    with progress(f"fitting: {say}"):
+        est = MIEstimator(unit=args.unit, random_state=args.seed).fit(x, y)
     report = est.report()
     if args.format == "json":
         print(json.dumps(answer(est), indent=2))
     else:
         print(report)
     return 1 if report.warnings else 0
+
+
+@contextmanager
+def progress(say: str, every: float = 10.0) -> Iterator[None]:
+    """Say what goes on, and every few seconds for how long it has."""
+    print(say, file=sys.stderr, flush=True)
+    started, over = time.monotonic(), Event()
+
+    def tell() -> None:
+        while not over.wait(every):
+            print(f"  {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+
+    clock = Thread(target=tell, daemon=True)
+    clock.start()
+    try:
+        yield
+    finally:
+        over.set()
+        clock.join()
 
 
 def answer(est: MIEstimator) -> dict:

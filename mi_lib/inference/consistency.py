@@ -13,10 +13,19 @@ from . import table
 from .estimator import MIEstimator
 
 TOLERANCE = 0.1  # of the estimate, on top of both standard errors
+ADVICE = {
+    "independence": "Shuffled pairs look dependent: rows are copied or ordered; look at repeated "
+    "rows, and do not trust the estimate.",
+    "data processing": "Columns that tell nothing new change the value: the critic is distracted; "
+    "leave out columns that others determine, or get more pairs.",
+    "additivity": "Two copies do not carry twice as much: the value saturates or does not grow "
+    "with the columns; read it as 'at least', and get more pairs.",
+}
 
 
 def self_consistency(x: Any, y: Any, **parameters) -> pd.DataFrame:
-    """One row an identity: the value, what it should be, and whether it is within the errors.
+    """One row an identity: the value, what it should be, whether it is within the errors, and
+    what to do where it is not.
 
     ``parameters`` are those of `MIEstimator`. The rows must be in no particular order.
     """
@@ -51,4 +60,5 @@ def self_consistency(x: Any, y: Any, **parameters) -> pd.DataFrame:
         abs(value[0] - goal) <= TOLERANCE * goal + 0.05 + 2 * (value[1] + error)
         for value, goal, error in rows.values()
     ]
+    found["advice"] = ["" if ok else ADVICE[name] for name, ok in found["ok"].items()]
     return found

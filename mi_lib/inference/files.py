@@ -1,6 +1,6 @@
 """Tables from files for the shell command: CSV, Parquet or NPZ; nothing in a file is executed."""
 
-import zipfile
+import re
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,8 @@ def select(frame: pd.DataFrame, names: str, side: str) -> pd.DataFrame:
     """The columns of a comma-separated list; ``a`` also means ``a[0], a[1], ...`` of an array."""
     chosen = []
     for name in filter(None, (part.strip() for part in names.split(","))):
-        found = [c for c in frame.columns if c == name or str(c).startswith(f"{name}[")]
+        parts = re.compile(re.escape(name) + r"\[\d+\]")
+        found = [c for c in frame.columns if c == name or parts.fullmatch(str(c))]
         if not found:
             known = ", ".join(map(str, frame.columns[:20]))
             raise ValueError(f"--{side} names the column {name!r}, but the file has: {known}")
@@ -60,7 +61,7 @@ def _npz(path: Path) -> pd.DataFrame:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+    except Exception:  # a damaged archive raises errors of many kinds
         raise ValueError(
             f"{path} is not an NPZ file of plain arrays (object arrays would need pickle, "
             "which can run code, and are refused)"

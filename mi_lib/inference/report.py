@@ -21,6 +21,7 @@ class Report:
     reliability: tuple[np.ndarray, np.ndarray, np.ndarray]
     pmi: np.ndarray
     interval: tuple[float, float]
+    confidence: float
 
     @staticmethod
     def of(est: Any) -> "Report":
@@ -47,6 +48,7 @@ class Report:
             est.reliability_,
             est.pmi_,
             est.interval_,
+            est.confidence,
         )
 
     @property
@@ -69,4 +71,6 @@ class Report:
         """Convergence, calibration and the pairs, side by side."""
         from ..plotting.practice import report_figure
 
-        return report_figure(self.curve, self.reliability, self.pmi, self.interval, self.unit)
+        return report_figure(
+            self.curve, self.reliability, self.pmi, self.interval, self.unit, self.confidence
+        )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 
 from ..validate import nats_per
 from . import crossfit, table, uncertainty
@@ -28,8 +29,8 @@ class ConditionalMI:
     def __str__(self) -> str:
         low, high = self.interval
         return (
-            f"{self.decomposition} = {self.joint:.3f} - {self.of_z:.3f} = {self.mi:.3f} "
-            f"{self.unit}, interval {low:.3f} to {high:.3f}"
+            f"{self.decomposition}, by plug-in {self.joint:.3f} - {self.of_z:.3f} {self.unit}; "
+            f"with what still grows {self.mi:.3f}, interval {low:.3f} to {high:.3f}"
         )
 
 
@@ -37,7 +38,8 @@ def conditional_mi(x: Any, y: Any, z: Any, **parameters) -> ConditionalMI:
     r"""I(X;Y|Z) by the chain rule, :math:`I(X,Z;Y) - I(Z;Y)`, both on the same folds.
 
     Each pair has one score of either critic; the interval is that of the mean of their differences.
-    ``parameters`` are those of `MIEstimator`.
+    A negative value of I(Z;Y) counts as zero. ``parameters`` are those of `MIEstimator`, of which
+    ``permutations`` is not used.
     """
     est = MIEstimator(**parameters)
     unit = nats_per(est.unit)
@@ -48,15 +50,15 @@ def conditional_mi(x: Any, y: Any, z: Any, **parameters) -> ConditionalMI:
     plan = est._plan(n)
     problems = [(sides[0] + sides[2], sides[1]), (sides[2], sides[1])]
     full = [crossfit.cross_fit([problem], plan)[0] for problem in problems]
-    values = full[0].scores[:, 0] - full[1].scores[:, 0]
+    values = _difference(*full)
     spread = uncertainty.spread_of(values, full[0].fold_of, full[0].by_seed - full[1].by_seed)
     growth = uncertainty.Growth()
     if est.stability:
         half = [crossfit.cross_fit([problem], plan, 0.5)[0] for problem in problems]
-        growth = uncertainty.growth_of(values, half[0].scores[:, 0] - half[1].scores[:, 0])
+        growth = uncertainty.growth_of(values, _difference(*half))
     value = float(values.mean())
     ends = uncertainty.interval(value, spread, growth, est.confidence)
-    joint, of_z = (float(part.scores[:, 0].mean()) / unit for part in full)
+    joint, of_z = (max(0.0, float(part.scores[:, 0].mean()) / unit) for part in full)
     return ConditionalMI(
         max(0.0, (value + growth.added) / unit),
         tuple(end / unit for end in ends),
@@ -66,9 +68,16 @@ def conditional_mi(x: Any, y: Any, z: Any, **parameters) -> ConditionalMI:
     )
 
 
+def _difference(joint: crossfit.Scored, of_z: crossfit.Scored) -> Float[np.ndarray, " n"]:
+    """Pair by pair; a second mean below zero, which no information has, is moved to zero."""
+    second = of_z.scores[:, 0]
+    return joint.scores[:, 0] - (second - min(0.0, second.mean()))
+
+
 @dataclass(frozen=True)
 class MIMatrix:
-    """Mutual information of all pairs of columns; the diagonal is empty."""
+    """Mutual information of all pairs of columns; the diagonal is empty, as are the rows of
+    constant columns."""
 
     mi: pd.DataFrame
     low: pd.DataFrame
@@ -85,15 +94,21 @@ class MIMatrix:
 def mi_matrix(values: Any, **parameters) -> MIMatrix:
     """Mutual information of every pair of columns of a table, many pairs trained as one stack.
 
-    ``parameters`` are those of `MIEstimator`; by default the fits are small (one seed, no second
-    fit for growth), as columns are one-dimensional.
+    ``parameters`` are those of `MIEstimator`, without ``stability`` and ``permutations``: there is
+    no second fit and no test. By default the fits are small (one seed, 300 steps), as columns are
+    one-dimensional.
     """
-    est = MIEstimator(**({"seeds": 1, "stability": False} | parameters))
+    for name in ("stability", "permutations"):
+        if parameters.get(name):
+            raise ValueError(f"{name}={parameters[name]!r}: a matrix has none; fit a single pair")
+    est = MIEstimator(**({"seeds": 1} | parameters))
     unit = nats_per(est.unit)
     columns = table.read(values, "x")
     if len(columns) < 2:
         raise ValueError("a matrix needs at least two columns that are not constant")
-    names = [column.name[2:-1] for column in columns]
+    given = table.names_of(values, "x")
+    places = [given.index(column.name) for column in columns]
+    names = [name[2:-1] for name in given]
     plan = est._plan(len(columns[0].values))
     small = {"hidden": est.hidden or 32, "steps": est.steps or 300}
     plan = crossfit.Plan(**{**vars(plan), **small})
@@ -115,5 +130,6 @@ def mi_matrix(values: Any, **parameters) -> MIMatrix:
                 )
                 entries = max(0.0, own.mean()), *ends
                 for frame, entry in zip(frames, entries, strict=True):
-                    frame.iloc[i, j] = frame.iloc[j, i] = entry / unit
+                    a, b = places[i], places[j]
+                    frame.iloc[a, b] = frame.iloc[b, a] = entry / unit
     return MIMatrix(*frames, est.unit)

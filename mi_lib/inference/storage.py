@@ -2,7 +2,6 @@
 
 import json
 import os
-import zipfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ def save(est: Any, path: Path) -> Path:
     critic = est.members_[0].critic
     meta = {
         "format": FORMAT,
-        "parameters": est.get_params() | {"random_state": None},
+        "parameters": est.get_params() | {"random_state": _plain_seed(est.random_state)},
         "values": {name: getattr(est, name) for name in PLAIN},
         "interval": est.interval_,
         "growth": est.growth_,
@@ -44,7 +43,11 @@ def save(est: Any, path: Path) -> Path:
         "members": [(m.which.start, m.which.stop) for m in est.members_],
         "curve": est.curve_,
     }
-    arrays = {"meta": np.array(json.dumps(meta)), "pmi": est.pmi_, "slopes": est.slopes_}
+    arrays = {
+        "meta": np.array(json.dumps(meta, default=_plain)),
+        "pmi": est.pmi_,
+        "slopes": est.slopes_,
+    }
     arrays |= {f"reliability{i}": part for i, part in enumerate(est.reliability_)}
     arrays |= {f"critic/{k}": v.cpu().numpy() for k, v in critic.state_dict().items()}
     for k, member in enumerate(est.members_):
@@ -56,17 +59,36 @@ def save(est: Any, path: Path) -> Path:
     return path
 
 
+def _plain(value: Any) -> Any:
+    """A number of numpy as one of Python."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise ValueError(f"the parameter {value!r} cannot be saved; pass numbers and strings")
+
+
+def _plain_seed(seed: Any) -> int | None:
+    """A whole number is kept; the state of a generator is not."""
+    return int(seed) if isinstance(seed, int | np.integer) else None
+
+
 def load(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parameters and fitted attributes; a ValueError where the file is none of ours."""
+    if not path.is_file():
+        raise ValueError(f"{path} does not exist or is not a file")
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays["meta"]))
-        known = meta["format"] == FORMAT
-    except (KeyError, TypeError, ValueError, zipfile.BadZipFile, EOFError):
-        known = False
-    if not known:
-        raise ValueError(f"{path} is not an estimator saved by this version; fit and save again")
+        if meta["format"] != FORMAT:
+            raise ValueError("another format")
+        return _fitted(meta, arrays)
+    except Exception:  # damage can surface anywhere: in the archive, an array, a shape
+        raise ValueError(
+            f"{path} is damaged, or not an estimator saved by this version; fit and save again"
+        ) from None
+
+
+def _fitted(meta: dict, arrays: dict) -> tuple[dict[str, Any], dict[str, Any]]:
     x_columns, y_columns = ([_column(*c) for c in side] for side in meta["columns"])
     return meta["parameters"], meta["values"] | {
         "interval_": tuple(meta["interval"]),

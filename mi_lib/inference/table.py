@@ -40,6 +40,11 @@ def read(values: Any, name: str) -> list[Column]:
     return varying
 
 
+def names_of(values: Any, name: str) -> list[str]:
+    """The names of all columns, constant ones too, as `read` gives them."""
+    return [f"{name}[{column}]" for column in _as_frame(values, name).columns]
+
+
 def read_like(values: Any, name: str, fitted: list[Column]) -> list[Column]:
     """Columns of new values, in the form that the fitted ones have."""
     frame = _as_frame(values, name)

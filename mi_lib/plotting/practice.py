@@ -16,6 +16,7 @@ def report_figure(
     pmi: np.ndarray,
     interval: tuple[float, float],
     unit: str,
+    confidence: float,
 ) -> Figure:
     """Validation loss of all members, the calibration of the posterior, and the held-out PMI."""
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
@@ -31,7 +32,9 @@ def report_figure(
     right.hist(pmi, bins=60, color=GREY)
     right.axvspan(*interval, color=BLUE, alpha=0.4)
     right.set(xlabel=f"held-out PMI of the pairs ({unit})", ylabel="pairs")
-    right.set_title(f"95 %: {interval[0]:.2f} to {interval[1]:.2f} {unit}", fontsize=10)
+    right.set_title(
+        f"{100 * confidence:g} %: {interval[0]:.2f} to {interval[1]:.2f} {unit}", fontsize=10
+    )
     return figure
 
 
