@@ -78,20 +78,19 @@ class Stored:
         return "complete" if self.complete else "PARTIAL" if self.there else "not run"
 
     def status(self) -> str:
-        """One line for a page: how much is there, of which profile, seeds, device, code."""
+        """Two lines for a page: how much is there; with which device, code and time."""
         if not self.there:
             return f"not run: 0 of {len(self.pieces)} pieces are stored"
         seeds = sorted({s for piece in self.there for s in piece.config["seeds"]})
-        first = self.about[0]
-        words = [self.word]
-        words.append(f"{len(self.there)} of {len(self.pieces)} pieces, {len(seeds)} seed(s)")
-        words.append(f"device {_all(a['device'] for a in self.about)}")
+        words = [f"device {_all(a['device'] for a in self.about)}"]
         words.append(f"torch {_all(a['versions']['torch'] for a in self.about)}")
         words.append(f"commit {_all(a['commit'] for a in self.about)}")
         words.append(self._hours())
         if {a["code_hash"] for a in self.about} != {code_hash(self.modules)}:
             words.append("made by OLDER CODE than this book's")
-        return f"{first['experiment']}: " + "; ".join(words)
+        pieces = f"{len(self.there)} of {len(self.pieces)} pieces, {len(seeds)} seed(s)"
+        name = self.pieces[0].experiment
+        return f"{name}: {self.word}; {pieces}\n    " + "; ".join(words)
 
     def _hours(self) -> str:
         """Processor time; where an older piece did not store it, time by the clock."""

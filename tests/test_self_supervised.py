@@ -10,6 +10,7 @@ import torch
 from mi_lib.data import available
 from mi_lib.experiments import SWEEPS, experiment, self_supervised, ssl_grid
 from mi_lib.experiments.ssl_losses import OBJECTIVES, SUPERVISED
+from mi_lib.experiments.ssl_probe import probe
 from mi_lib.experiments.ssl_start import start_gradients
 from mi_lib.experiments.ssl_training import Pretraining, Settings
 from mi_lib.results import results_folder
@@ -170,6 +171,28 @@ def test_a_cuda_run_starts_like_a_cpu_run():
         run.advance()
         losses.append([member.first_losses[0] for member in run.members])
     np.testing.assert_allclose(*losses, rtol=1e-3)
+
+
+def test_the_untrained_row_is_untrained():
+    """Its batch norms have seen no picture, not even those of the first gradient."""
+    frame = self_supervised.run({"kind": "start", "settings": asdict(TINY), "seeds": [0]})
+    fresh = Pretraining(["infonce"], 0, TINY)
+    top_1, _ = probe(*fresh.probe_sets(fresh.members[0].encoder))
+    assert value(frame, "probe", "untrained", "top-1") == pytest.approx(top_1, abs=1e-3)
+    assert value(frame, "probe", "untrained-normed", "top-1") != pytest.approx(top_1, abs=1e-3)
+
+
+def test_held_out_views_are_of_all_classes():
+    """Also where the file is sorted by class, as that of CIFAR-100 is."""
+    run = Pretraining(["infonce"], 0, TINY)
+    order = run.pictures.test_labels.argsort()
+    shown = torch.zeros_like(run.pictures.test)
+    shown += run.pictures.test_labels[order].byte()[:, None, None, None]
+    run.pictures = replace(run.pictures, test=shown, test_labels=run.pictures.test_labels[order])
+    seen, views = [], run.views
+    run.views = lambda images, chance: seen.append(images[:, 0, 0, 0]) or views(images, chance)
+    x, _ = run.embedded_pairs(run.members[0].encoder, 50)
+    assert len(x) == 50 and set(torch.cat(seen).tolist()) == set(range(10))
 
 
 def test_fitting_norms_leaves_the_weights():

@@ -27,10 +27,27 @@ def waiting(tables: Sequence[tuple[str, Stored]]) -> list[Part]:
 
 
 def when_complete(
-    tables: Sequence[tuple[str, Stored]], check: Callable[[], list[Part]]
+    tables: Sequence[tuple[str, Stored]], check: Callable[[], list[Part]], flipped: bool = False
 ) -> list[Part]:
-    """The parts of a check once all its tables are complete, until then what is awaited."""
-    return waiting(tables) or check()
+    """The parts of a check once all its tables are complete, until then what is awaited; flipped,
+    the opposite of the check."""
+    return waiting(tables) or ([opposite(check())] if flipped else check())
+
+
+def opposite(parts: Sequence[Part]) -> Part:
+    """A part that holds when some part of a statement fails: a twin for a statement of which
+    nobody knows, before the run, whether it is true."""
+    failing = [part.name for part in parts if part.role == "statement" and not part.holds]
+    return Part("not all of this", "strict", len(failing), 0.0, len(parts), "; ".join(failing))
+
+
+def at_most(name: str, gain: Interval, margin: float) -> list[Part]:
+    """Two parts: a gain is not positive beyond its interval, and the interval ends below a margin,
+    without which the first would hold for want of seeds."""
+    return [
+        Part(f"{name}: not positive", "bound", -gain.low, 0.0, gain.count, str(gain)),
+        Part(f"{name}: below {margin:g}", "strict", margin - gain.high, 0.0, gain.count, str(gain)),
+    ]
 
 
 def worse(name: str, differences: Sequence[tuple[str, Interval]]) -> Part:

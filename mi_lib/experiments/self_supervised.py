@@ -93,11 +93,12 @@ def _pixels(config: Mapping[str, Any], device: str, _: Path | None) -> Iterator[
 
 def _start(config: Mapping[str, Any], device: str, _: Path | None) -> Iterator[Record]:
     """The untrained network: its probe, its geometry, and every objective's first gradient."""
-    pretraining = make_run(config, device)
-    encoder, seed = pretraining.members[0].encoder, config["seeds"][0]
-    for name, row in start_gradients(pretraining).iterrows():
+    seed = config["seeds"][0]
+    for name, row in start_gradients(make_run(config, device)).iterrows():
         for column, value in row.items():
             yield "start", str(name), str(column), seed, _joined([value], ".6g")
+    pretraining = make_run(config, device)  # afresh: the norms have seen nothing
+    encoder = pretraining.members[0].encoder
     for name in ("untrained", "untrained-normed"):
         if name == "untrained-normed":
             fit_norms(pretraining)
@@ -126,14 +127,15 @@ def _pretrain(config: Mapping[str, Any], device: str, checkpoint: Path | None) -
         if due and rank == 0:
             pretraining.save(checkpoint)
             saved = time.monotonic()
-    if rank == 0:
-        yield from _trained(pretraining, config["seeds"][0])
-
-
-def _trained(pretraining: Pretraining, seed: int) -> Iterator[Record]:
-    """What is stored of finished members, row by row."""
     start = untrained(pretraining)
-    test = {"untrained": start.features(start.members[0].encoder, start.pictures.test)}
+    fit_norms(start)  # on every rank: norms are shared
+    if rank == 0:
+        yield from _trained(pretraining, start, config["seeds"][0])
+
+
+def _trained(pretraining: Pretraining, start: Pretraining, seed: int) -> Iterator[Record]:
+    """What is stored of finished members, row by row; ``start`` is what they began with."""
+    test = {"untrained-normed": start.features(start.members[0].encoder, start.pictures.test)}
     for member in pretraining.members:
         name, sets = member.objective, pretraining.probe_sets(member.encoder)
         yield from _probed(name, seed, sets)

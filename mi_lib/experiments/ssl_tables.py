@@ -32,6 +32,8 @@ TITLES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+START = "untrained-normed"  # what training adds to: its norms, too, have seen the pictures
+
 
 def stored(profile: str) -> Stored:
     """What is stored of a profile, with what should be there."""
@@ -81,23 +83,24 @@ def judged(gap: Interval | None, positive: str, negative: str) -> str:
 
 
 def summary(table: Stored) -> pd.DataFrame:
-    """A row an objective: seeds, mean accuracies, paired differences in points."""
-    rows = []
+    """A row an objective: seeds, mean accuracies, paired differences in points. Whether training
+    helped is judged against the untrained network with fitted norms."""
+    rows, starts = [], ("untrained", START)
+    top5 = numbers(table, "probe", "top-5")
     for name, by_seed in numbers(table, "probe", "top-1").items():
-        top5 = numbers(table, "probe", "top-5")[name]
-        to_start, to_infonce = (difference(table, name, b) for b in ("untrained", "infonce"))
+        gaps = {other: difference(table, name, other) for other in (*starts, "infonce")}
         rows.append(
             {
                 "": TITLES[name],
                 "seeds": len(set(by_seed) - {-1}),
                 "top-1": round(float(np.mean(list(by_seed.values()))), 1),
-                "top-5": round(float(np.mean(list(top5.values()))), 1),
-                "top-1 - untrained": "" if name == "untrained" else _text(to_start),
-                "top-1 - InfoNCE": "" if name == "infonce" else _text(to_infonce),
-                "against untrained": ""
-                if name == "untrained"
-                else judged(to_start, "better", "WORSE"),
+                "top-5": round(float(np.mean(list(top5[name].values()))), 1),
             }
+            | {
+                f"top-1 - {TITLES[other]}": "" if name == other else _text(gap)
+                for other, gap in gaps.items()
+            }
+            | {"training": "" if name in starts else judged(gaps[START], "helps", "HARMS")}
         )
     return pd.DataFrame(rows).set_index("")
 
@@ -128,8 +131,9 @@ def one_negative_gap(table: Stored) -> Interval | None:
 
 
 def spherical_collapse(table: Stored) -> Interval | None:
-    """'Spherical scores collapse entirely': their lead on the untrained network."""
-    return difference(table, "spherical", "untrained")
+    """'Spherical scores collapse entirely': their lead on the untrained network with fitted
+    norms."""
+    return difference(table, "spherical", START)
 
 
 def rescued(table: Stored) -> Interval | None:
@@ -146,12 +150,19 @@ def scale_spread(table: Stored, name: str = "infonce") -> Interval:
     return interval([spread[seed] / whole[seed] for seed in sorted(spread)])
 
 
+def _distances(table: Stored, name: str) -> dict[int, float]:
+    """By seed, how far the mean of log C(y) is from 0."""
+    return {seed: abs(v) for seed, v in numbers(table, "scale", "mean log C")[name].items()}
+
+
+def scale_distance(table: Stored, name: str) -> Interval:
+    """How far from 0 the mean of log C(y) of an objective is, nats."""
+    return interval(list(_distances(table, name).values()))
+
+
 def scale_gap(table: Stored) -> Interval:
-    """'The anchor recovers the ratio': how much further from 0 the mean of log C(y) is for
-    InfoNCE, nats."""
-    means = numbers(table, "scale", "mean log C")
-    far = {name: {s: abs(v) for s, v in means[name].items()} for name in ("infonce", "anchor")}
-    return paired(far["infonce"], far["anchor"])
+    """'The anchor recovers the ratio': how much further from 0 it is for InfoNCE, nats."""
+    return paired(_distances(table, "infonce"), _distances(table, "anchor"))
 
 
 def scales(table: Stored) -> pd.DataFrame:
@@ -178,8 +189,7 @@ def movement(table: Stored) -> pd.DataFrame:
 def similarity(table: Stored) -> pd.DataFrame:
     """Linear CKA of test features, means over seeds."""
     columns = {
-        f"CKA with {TITLES[other]}": numbers(table, "cka", other)
-        for other in ("untrained", "infonce")
+        f"CKA with {TITLES[other]}": numbers(table, "cka", other) for other in (START, "infonce")
     }
     return _means(columns, [name for name in TITLES if any(name in c for c in columns.values())])
 

@@ -219,9 +219,10 @@ class Pretraining:
 
     @torch.no_grad()
     def embedded_pairs(self, encoder: Encoder, count: int) -> tuple[Tensor, Tensor]:
-        """Embeddings of two views of each of the first ``count`` test pictures."""
+        """Embeddings of two views of each of ``count`` test pictures, evenly spread over the file,
+        which may be sorted by class."""
         encoder.eval()
-        images = self.pictures.test[:count]
+        images = self.pictures.test[:: max(1, len(self.pictures.test) // count)][:count]
         chance = torch.rand(len(images), 2 * CHANCES, generator=stream("ssl-held-out", self.seed))
         pairs = []
         for some, draws in zip(images.split(BLOCK), chance.split(BLOCK), strict=True):
