@@ -39,6 +39,9 @@ def piece_records(piece, levels, chance):
             )
             rows.append(("roc", method, evaluation, trial, "0 500 1000"))
             rows.append(("histogram-known", method, evaluation, trial, "1 2 3"))
+    rows += [
+        ("stop", m, "", trial, f"{500 + 500 * (trial % 2)} 1500 0.1") for m in ("js", "anchor")
+    ]
     rows += [("scale", method, "", trial, f"{0.1 * trial:.4f} 0.5") for method in ("js", "anchor")]
     return pd.DataFrame(rows, columns=["record", "training", "evaluation", "seed", "values"])
 
@@ -107,11 +110,42 @@ def test_a_normalised_infonce_that_equals_the_anchor_refutes(world):
 
 def test_the_interval_is_corrected_for_shared_data():
     values = pd.Series([0.1, 0.2, 0.3, 0.4])
-    found = protein_tables.interval(values, held_out=100, proteins=500)
+    found = protein_tables.interval(values, tested=100, trained=400)
     half = student.ppf(0.975, 3) * values.std() * np.sqrt(1 / 4 + 100 / 400)
     assert (found.mean, found.low, found.high) == pytest.approx((0.25, 0.25 - half, 0.25 + half))
-    alone = protein_tables.interval(values[:1], 100, 500)
+    alone = protein_tables.interval(values[:1], 100, 400)
     assert alone.low == -np.inf and alone.high == np.inf
+
+
+def test_the_clean_protocol_trains_on_fewer_proteins(world):
+    """Its validation proteins are neither tested nor trained on: a wider interval."""
+    world(AS_PRINTED)
+    for evaluation, away in (("published", 170), ("roles", 340)):
+        protocol = protein_tables.EVALUATIONS[evaluation]
+        records = protein_tables.stored("laptop", "ligand-receptor", protocol).records
+        values = protein_tables.metric(records, evaluation)
+        gap = protein_tables.difference("laptop", "ligand-receptor", evaluation, "anchor", "js")
+        assert gap == protein_tables.interval(values["anchor"] - values["js"], 170, 1633 - away)
+
+
+def test_gaps_are_shown_with_their_intervals_and_a_star(world):
+    world(AS_PRINTED | {"js": 0.9})
+    shown = protein_tables.against("laptop", "kinase-target", "anchor", ("js", "lmi"))
+    assert list(shown) == ["published", "same-scale", "all", "roles"]
+    assert shown.loc["LMI"].str.endswith("*").all()
+    gap = protein_tables.difference("laptop", "kinase-target", "roles", "anchor", "lmi")
+    assert shown.loc["LMI", "roles"] == f"{gap} *"
+    assert not shown.loc["JS", "published"].endswith("*")
+
+
+def test_where_training_stopped(world):
+    world(AS_PRINTED)
+    records = protein_tables.stored("laptop", "kinase-target", "clean").records
+    found = protein_tables.stops(records)
+    assert list(found.index) == ["JS", "InfoNCE-anchor, nu = 1"]
+    assert found.loc["JS"].tolist() == [750, 0.5, 1000]
+    with pytest.raises(ValueError, match="no stop is stored"):
+        protein_tables.stops(records[records.record != "stop"])
 
 
 def test_differences_are_paired(world):

@@ -2,10 +2,10 @@ r"""Tables of the protein runs: AUROC and average precision over trials, and pai
 
 Trials share most of their data, so their results are not independent, and the plain t-interval of
 a mean over trials is too narrow. The intervals here use the corrected variance for repeated random
-splits (Nadeau and Bengio 2003): with J trials, a test share of :math:`\rho` and the sample standard
-deviation s,
+splits (Nadeau and Bengio 2003): with J trials, a test set of m proteins, a training set of n and
+the sample standard deviation s,
 
-.. math:: \bar d \pm t_{J-1}\, s\,\sqrt{\tfrac1J + \tfrac{\rho}{1-\rho}} .
+.. math:: \bar d \pm t_{J-1}\, s\,\sqrt{\tfrac1J + \tfrac mn} .
 """
 
 from collections.abc import Mapping
@@ -97,14 +97,13 @@ def metric(records: pd.DataFrame, evaluation: str, which: str = "auroc") -> pd.D
     return values.pivot(index="seed", columns="training", values="value")
 
 
-def interval(values: pd.Series, held_out: int, proteins: int, level: float = 0.95) -> Interval:
+def interval(values: pd.Series, tested: int, trained: int, level: float = 0.95) -> Interval:
     """The corrected interval of a mean over trials (see above); one trial bounds nothing."""
     values = np.asarray(values.dropna(), float)
     mean = float(values.mean())
     if len(values) < 2:
         return Interval(mean, -np.inf, np.inf, len(values))
-    share = held_out / proteins
-    spread = values.std(ddof=1) * np.sqrt(1 / len(values) + share / (1 - share))
+    spread = values.std(ddof=1) * np.sqrt(1 / len(values) + tested / trained)
     half = float(stdtrit(len(values) - 1, (1 + level) / 2) * spread)
     return Interval(mean, mean - half, mean + half, len(values))
 
@@ -112,11 +111,13 @@ def interval(values: pd.Series, held_out: int, proteins: int, level: float = 0.9
 def difference(
     profile: str, task: str, evaluation: str, a: str, b: str, which: str = "auroc"
 ) -> Interval:
-    """The interval of a minus b over the trials of a stored table."""
-    table = stored(profile, task, EVALUATIONS[one_of("evaluation", evaluation, EVALUATIONS)])
-    values = metric(table.records, evaluation, which)
+    """The interval of a minus b over the trials of a stored table. (The clean protocol keeps as
+    many proteins for validation as for the test away from training.)"""
+    protocol = EVALUATIONS[one_of("evaluation", evaluation, EVALUATIONS)]
+    values = metric(stored(profile, task, protocol).records, evaluation, which)
     held_out = find_table(profile, task).settings.held_out
-    return interval(values[a] - values[b], held_out, PROTEINS[task])
+    away = {"published": 1, "clean": 2}[protocol] * held_out
+    return interval(values[a] - values[b], held_out, PROTEINS[task] - away)
 
 
 def summary(profile: str, task: str, which: str = "auroc") -> pd.DataFrame:
@@ -170,6 +171,40 @@ def differences(
                 gap = difference(profile, task, evaluation, reference, rival, which)
                 found[evaluation][NAMES[rival]] = (gap.mean, gap.low, gap.high)
     return found
+
+
+def against(
+    profile: str, task: str, reference: str, rivals: tuple[str, ...], which: str = "auroc"
+) -> pd.DataFrame:
+    """Reference minus each rival with its corrected interval, as text; a star where it excludes
+    zero."""
+    columns = {}
+    for evaluation, protocol in EVALUATIONS.items():
+        if len(stored(profile, task, protocol).there) > 1:
+            gaps = {r: difference(profile, task, evaluation, reference, r, which) for r in rivals}
+            columns[evaluation] = {
+                NAMES[rival]: f"{gap}{' *' if gap.excludes_zero else ''}"
+                for rival, gap in gaps.items()
+            }
+    return pd.DataFrame(columns)
+
+
+def stops(records: pd.DataFrame) -> pd.DataFrame:
+    """Where early stopping took each critic from: the median of its best step over trials, the
+    share of trials in which that was the first look, and the largest best step."""
+    rows = records[records.record == "stop"]
+    if rows.empty:
+        raise ValueError("no stop is stored; run the sweep of proteins first")
+    steps = pd.Series([values[0] for values in rows["values"]], rows.index)
+    groups = steps.groupby(rows["training"])
+    frame = pd.DataFrame(
+        {
+            "median best step": groups.median(),
+            "share at the first look": groups.agg(lambda step: (step == steps.min()).mean()),
+            "largest": groups.max(),
+        }
+    )
+    return frame.loc[[name for name in NAMES if name in frame.index]].rename(index=NAMES)
 
 
 def scales(records: pd.DataFrame) -> pd.DataFrame:

@@ -187,10 +187,9 @@ def movement(table: Stored) -> pd.DataFrame:
 
 
 def similarity(table: Stored) -> pd.DataFrame:
-    """Linear CKA of test features, means over seeds."""
-    columns = {
-        f"CKA with {TITLES[other]}": numbers(table, "cka", other) for other in (START, "infonce")
-    }
+    """Linear CKA of test features, means over seeds; a column for each reference that is stored."""
+    known = {other: numbers(table, "cka", other) for other in ("untrained", START, "infonce")}
+    columns = {f"CKA with {TITLES[other]}": found for other, found in known.items() if found}
     return _means(columns, [name for name in TITLES if any(name in c for c in columns.values())])
 
 
