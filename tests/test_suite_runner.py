@@ -188,6 +188,15 @@ def test_coverage_counts_hits_and_broken_bounds():
     assert row["low"] < 0.5 < row["high"]
 
 
+def test_missed_tasks_are_listed_with_both_errors():
+    frame = made_up({"ours": [-0.4, -0.2, 0.1], "ksg": [-0.1, -0.1, -0.1]})
+    assert suite_tables.missed(frame).empty
+    frame.loc[frame["training"] == "ours", "covered"] = [0.0, 1.0, 0.0]
+    row = suite_tables.missed(frame).iloc[0]
+    assert (row["half"], row["task"]) == ("development", "dense 2x2")
+    assert row[["coverage", "ours", "ksg"]].tolist() == pytest.approx([1 / 3, -0.5 / 3, -0.1])
+
+
 @pytest.mark.parametrize(("hits", "tries"), [(0, 7), (3, 7), (7, 7), (190, 200)])
 def test_the_binomial_interval_is_the_one_of_scipy(hits, tries):
     known_interval = stats.binomtest(hits, tries).proportion_ci()

@@ -119,6 +119,19 @@ def coverage(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(list(rows.values()), index, columns)
 
 
+def missed(frame: pd.DataFrame, below: float = 0.8, beside: str = "ksg") -> pd.DataFrame:
+    """The tasks whose intervals cover the truth in a smaller share of our fits, with the mean of
+    estimate less truth of our estimator and of another method."""
+    frame = frame.assign(gap=frame["mi"] - frame["truth"])
+    keys = ["half_of_suite", "evaluation"]
+    own, other = (frame[frame["training"] == name].groupby(keys) for name in (OURS, beside))
+    found = pd.DataFrame(
+        {"coverage": own["covered"].mean(), OURS: own["gap"].mean(), beside: other["gap"].mean()}
+    )
+    found = found[found["coverage"] < below].reset_index()
+    return found.rename(columns={"half_of_suite": "half", "evaluation": "task"})
+
+
 def level(frame: pd.DataFrame, nominal: float = 0.05) -> dict[str, float]:
     """How often the test rejects independent data at a nominal level."""
     tests = frame[frame["record"] == "test"]

@@ -1,8 +1,8 @@
 """Rivals tuned as our estimator was: on the development half of the suite, by absolute error.
 
 ``python -m mi_lib sweep tuning --profile laptop`` runs every candidate on the development half with
-one seed. A candidate of the neural methods gets about as much processor time as our estimator, and
-our map to normal scores. `choose` takes for each method the candidate with the smallest mean
+one seed. A candidate of the neural methods trains until held-out values stop growing, and gets our
+map to normal scores. `choose` takes for each method the candidate with the smallest mean
 absolute error; the choice is written down in `suite.TUNED` and compared with the stored table by a
 test.
 """

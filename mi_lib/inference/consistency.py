@@ -12,7 +12,7 @@ import pandas as pd
 from . import table
 from .estimator import MIEstimator
 
-TOLERANCE = 0.1  # of the estimate, on top of both standard errors
+TOLERANCE = 0.1  # of the estimate, on top of twice the standard error and of what still grows
 ADVICE = {
     "independence": "Shuffled pairs look dependent: rows are copied or ordered; look at repeated "
     "rows, and do not trust the estimate.",
@@ -40,25 +40,22 @@ def self_consistency(x: Any, y: Any, **parameters) -> pd.DataFrame:
         parts = [frame[:half], frame[half : 2 * half].add_suffix(" again")]
         return pd.concat([part.reset_index(drop=True) for part in parts], axis=1)
 
-    def fit(a: pd.DataFrame, b: pd.DataFrame) -> tuple[float, float]:
+    def fit(a: pd.DataFrame, b: pd.DataFrame) -> np.ndarray:
         fitted = MIEstimator(**est.get_params()).fit(a, b)
-        return fitted.mi_, fitted.standard_error_ + abs(fitted.growth_[0])
+        return np.array([fitted.mi_, fitted.standard_error_, abs(fitted.growth_[0])])
 
     whole, halved = fit(first, second), fit(first[:half], second[:half])
     folded = second.select_dtypes("number").pipe(lambda frame: frame - frame.median()).abs()
     more = pd.concat([second, folded.add_suffix(" folded")], axis=1)
     rows = {
-        "independence": (fit(first, second.iloc[order]), 0.0, 0.0),
-        "data processing": (fit(first, more), *whole),
-        "additivity": (fit(*map(side_by_side, (first, second))), 2 * halved[0], 2 * halved[1]),
+        "independence": (fit(first, second.iloc[order]), np.zeros(3)),
+        "data processing": (fit(first, more), whole),
+        "additivity": (fit(*map(side_by_side, (first, second))), 2 * halved),
     }
-    found = pd.DataFrame(
-        {name: (value[0], goal) for name, (value, goal, _) in rows.items()},
-        index=["value", "expected"],
-    ).T
-    found["ok"] = [
-        abs(value[0] - goal) <= TOLERANCE * goal + 0.05 + 2 * (value[1] + error)
-        for value, goal, error in rows.values()
-    ]
+    values, goals = (np.array(part) for part in zip(*rows.values(), strict=True))
+    found = pd.DataFrame({"value": values[:, 0], "expected": goals[:, 0]}, index=list(rows))
+    reach = 2 * np.hypot(values[:, 1], goals[:, 1]) + values[:, 2] + goals[:, 2]
+    gap = (found["value"] - found["expected"]).abs()
+    found["ok"] = gap <= TOLERANCE * found["expected"] + 0.05 + reach
     found["advice"] = ["" if ok else ADVICE[name] for name, ok in found["ok"].items()]
     return found

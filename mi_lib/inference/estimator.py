@@ -42,7 +42,9 @@ class MIEstimator(BaseEstimator):
     - ``mi_``: the estimate, not below zero;
     - ``plug_in_``: the mean of ``pmi_``, before anything is added;
     - ``growth_``: the gain from the last doubling of training pairs, and its standard error;
-    - ``interval_``: (low, high); ``standard_error_``: its random part;
+    - ``interval_``: (low, high); ``standard_error_``: its random part. On tasks with a known answer
+      it covers somewhat less often than ``confidence`` says, and seldom where the critics miss a
+      part (the book's chapter on choosing an estimator has the counts);
     - ``lower_bound_``: exceeded by the true value with the stated confidence;
     - ``dv_``: the held-out Donsker-Varadhan value of the same critic, an estimate;
     - ``p_value_`` of the permutation test; None where it was left out;
