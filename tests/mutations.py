@@ -467,9 +467,32 @@ GROUPS = [
         "spread_of_independent or interval_widens or growth_is",
         [
             ("self.gain if self.gain > 2 * self.error else 0.0", "self.gain"),
-            ("centre = value + growth.added", "centre = value"),
+            ("max(0.0, value + growth.added)", "max(0.0, value)"),
+            ("max(0.0, value + growth.added)", "value + growth.added"),
+            ("- max(0.0, half.mean())", "- half.mean()"),
             ("* spread.total + abs(growth.gain)", "* spread.total"),
             ("pairs = values.var(ddof=1) / n", "pairs = values.var(ddof=1)"),
+        ],
+    ),
+    Group(
+        "mi_lib.inference.table",
+        "tests/test_table.py",
+        "refused_with or other_forms or narrow or by_place",
+        [
+            ("np.ma.is_masked(values)", "False"),
+            ("values.detach().to_dense()", "values.detach()"),
+            ("len(by_name) == len(fitted)", "False"),
+        ],
+    ),
+    Group(
+        "mi_lib.experiments.protein_tables",
+        "tests/test_protein_tables.py",
+        "corrected or fewer_proteins or star or stopped",
+        [
+            ('{"published": 1, "clean": 2}', '{"published": 1, "clean": 1}'),
+            ("+ tested / trained", "+ 0 * tested / trained"),
+            ("if gap.excludes_zero else", "if gap.mean > 0 else"),
+            ("(step == steps.min()).mean()", "(step == steps.max()).mean()"),
         ],
     ),
     Group(

@@ -40,7 +40,7 @@ def piece_records(piece, levels, chance):
             rows.append(("roc", method, evaluation, trial, "0 500 1000"))
             rows.append(("histogram-known", method, evaluation, trial, "1 2 3"))
     rows += [
-        ("stop", m, "", trial, f"{500 + 500 * (trial % 2)} 1500 0.1") for m in ("js", "anchor")
+        ("stop", m, "", trial, f"{500 + 500 * (trial % 4 == 0)} 1500 0.1") for m in ("js", "anchor")
     ]
     rows += [("scale", method, "", trial, f"{0.1 * trial:.4f} 0.5") for method in ("js", "anchor")]
     return pd.DataFrame(rows, columns=["record", "training", "evaluation", "seed", "values"])
@@ -143,7 +143,7 @@ def test_where_training_stopped(world):
     records = protein_tables.stored("laptop", "kinase-target", "clean").records
     found = protein_tables.stops(records)
     assert list(found.index) == ["JS", "InfoNCE-anchor, nu = 1"]
-    assert found.loc["JS"].tolist() == [750, 0.5, 1000]
+    assert found.loc["JS"].tolist() == [500, 0.75, 1000]
     with pytest.raises(ValueError, match="no stop is stored"):
         protein_tables.stops(records[records.record != "stop"])
 
