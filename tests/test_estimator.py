@@ -479,6 +479,16 @@ def test_the_shell_says_how_long_it_has_been(capsys):
     assert said[0] == "fitting" and said[1] == "  0 s"
 
 
+def test_no_tensor_is_made_on_the_default_device():
+    """With `meta` as the default, anything made without saying where would have no values."""
+    x, y = gaussian(100)
+    here = MIEstimator(random_state=0, device="cpu", **SMALL).fit(x, y)
+    with torch.device("meta"):
+        there = MIEstimator(random_state=0, device="cpu", **SMALL).fit(x, y)
+        pmi = there.pmi(x, y)
+    assert there.mi_ == here.mi_ and pmi == pytest.approx(here.pmi(x, y))
+
+
 @pytest.mark.gpu
 def test_it_runs_on_a_gpu():
     x, y = gaussian(200)

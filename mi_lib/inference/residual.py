@@ -163,8 +163,8 @@ def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: i
     order = None
     while done < steps:
         if done % per_epoch == 0:
-            order = torch.stack([torch.randperm(t, generator=own) for own in generators])
-            order = order.to(device)
+            drawn = [torch.randperm(t, generator=own, device="cpu") for own in generators]
+            order = torch.stack(drawn).to(device)
         part = done % per_epoch
         rows = stack.training[groups].gather(1, order[:, part * batch : (part + 1) * batch])
         scores = critic(*_points(stack, groups, rows)) + stack.start(groups, rows, rows)
