@@ -16,7 +16,7 @@ from mi_lib.experiments import (
     tuning,
     usual,
 )
-from mi_lib.results import Stored, results_folder
+from mi_lib.results import Stored, interval, results_folder
 from mi_lib.sweep import Piece, missing, run_piece
 
 CODE = {"code_hash": "0", "commit": "", "device": "cpu"}
@@ -175,6 +175,10 @@ def test_the_target_is_half_of_the_rivals_error_for_sure():
     assert found["target met"].to_dict() == {"ksg": False, "cca": True}
     assert found.loc["ksg", "ratio"] == pytest.approx(0.5)
     assert list(found.index) == ["ksg", "cca"], "the best rival comes first"
+    assert found.loc["ksg", "ours less theirs"] == str(interval([-0.10, -0.13, -0.10]))
+    assert suite_tables.against(made_up(close), "development", ["spiral"]).empty
+    same = suite_tables.against(made_up(close), "development", ["gaussian-dense"])
+    assert same.equals(found), "the family of the made-up task"
     fewer = suite_tables.against(made_up(close | {"cca": [0.5]}), "development")
     assert fewer.loc["ksg", "difference"] == found.loc["ksg", "difference"], "its own seeds count"
 
