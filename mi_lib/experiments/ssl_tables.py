@@ -32,6 +32,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
     }
 )
 
+LESS = {"untrained": "untrained", "untrained-normed": "norms fitted", "infonce": "InfoNCE"}
 START = "untrained-normed"  # what training adds to: its norms, too, have seen the pictures
 
 
@@ -85,10 +86,10 @@ def judged(gap: Interval | None, positive: str, negative: str) -> str:
 def summary(table: Stored) -> pd.DataFrame:
     """A row an objective: seeds, mean accuracies, paired differences in points. Whether training
     helped is judged against the untrained network with fitted norms."""
-    rows, starts = [], ("untrained", START)
+    rows, untrained = [], ("pixels", "untrained", START)
     top5 = numbers(table, "probe", "top-5")
     for name, by_seed in numbers(table, "probe", "top-1").items():
-        gaps = {other: difference(table, name, other) for other in (*starts, "infonce")}
+        gaps = {other: difference(table, name, other) for other in LESS}
         rows.append(
             {
                 "": TITLES[name],
@@ -97,10 +98,10 @@ def summary(table: Stored) -> pd.DataFrame:
                 "top-5": round(float(np.mean(list(top5[name].values()))), 1),
             }
             | {
-                f"top-1 - {TITLES[other]}": "" if name == other else _text(gap)
+                f"less {LESS[other]}": "" if name == other else _text(gap)
                 for other, gap in gaps.items()
             }
-            | {"training": "" if name in starts else judged(gaps[START], "helps", "HARMS")}
+            | {"training": "" if name in untrained else judged(gaps[START], "helps", "HARMS")}
         )
     return pd.DataFrame(rows).set_index("")
 
