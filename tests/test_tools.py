@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from nbformat import v4
 
-from tools import execute, notebooks, stage, steps
+from tools import execute, notebooks, refresh, stage, steps
 from tools.project import StepError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -129,3 +129,11 @@ def test_a_kernel_that_did_not_start_is_tried_once_more(monkeypatch):
     assert execute._timed(run)[1] == "" and not answers
     answers[:] = ["a cell failed", ""]
     assert execute._timed(run)[1] == "a cell failed" and len(answers) == 1
+
+
+def test_refresh_takes_words_of_paths():
+    paths = [ROOT / "book" / name for name in ("theory/zoo.ipynb", "practice/first.ipynb")]
+    assert refresh.chosen(paths, []) == paths
+    assert refresh.chosen(paths, ["practice", "nothing"]) == paths[1:]
+    with pytest.raises(StepError, match="no notebook has zebra or yak in its path"):
+        refresh.chosen(paths, ["zebra", "yak"])

@@ -1,10 +1,13 @@
 """`make refresh`: re-execute the notebooks, store their outputs, references and scoreboard.
 
 Everything runs in the staging copy and is copied back only when all of it has succeeded.
-Twice in a row gives no difference.
+Twice in a row gives no difference. ``python -m tools.refresh practice gaussian`` re-executes only the
+notebooks whose path contains one of these words.
 """
 
 import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from tools import notebooks
 from tools.build import write_scoreboard
@@ -25,16 +28,26 @@ from tools.project import (
 from tools.stage import make_stage
 
 
-def refresh() -> list[str]:
+def chosen(paths: Iterable[Path], words: Sequence[str]) -> list[Path]:
+    """The paths that contain one of the words; all where there is no word."""
+    found = [p for p in paths if not words or any(word in shown(p) for word in words)]
+    if not found and words:
+        raise StepError(f"no notebook has {' or '.join(words)} in its path")
+    return found
+
+
+def refresh(words: Sequence[str] = ()) -> list[str]:
     """Do it; return the files that changed, relative to the root."""
+    everything = [*stored_notebooks(), *experiment_notebooks()]
+    wanted = set(chosen(everything, words))
     make_stage()
     targets = {}  # file in the project -> executed file in the stage
     runs = []
-    for path in stored_notebooks():
+    for path in sorted(wanted & set(stored_notebooks())):
         staged = STAGE / path.relative_to(ROOT)
         targets[path] = staged
         runs.append(Run(path, staged, staged.parent))
-    for chapter in experiment_notebooks():
+    for chapter in sorted(wanted & set(experiment_notebooks())):
         folder = STAGE / chapter.relative_to(ROOT).parent
         for state in data_states():
             target = reference_of(chapter, state)
@@ -49,7 +62,7 @@ def refresh() -> list[str]:
         for target, staged in targets.items()
         if notebooks.write(notebooks.read(staged), target)
     ]
-    for orphan in set(REFERENCE.glob("*.ipynb")) - set(targets):
+    for orphan in list(REFERENCE.glob("*.ipynb")):
         if not any(orphan.name.startswith(f"{c.stem}.") for c in experiment_notebooks()):
             orphan.unlink()
             changed.append(shown(orphan))
@@ -67,7 +80,7 @@ def refresh() -> list[str]:
 
 def main() -> int:
     try:
-        changed = refresh()
+        changed = refresh(sys.argv[1:])
     except StepError as error:
         print(f"\nmake refresh failed, and nothing was stored:\n{error}", flush=True)
         return 1
