@@ -1,8 +1,8 @@
 """`make refresh`: re-execute the notebooks, store their outputs, references and scoreboard.
 
 Everything runs in the staging copy and is copied back only when all of it has succeeded.
-Twice in a row gives no difference. ``python -m tools.refresh practice gaussian`` re-executes only the
-notebooks whose path contains one of these words.
+Twice in a row gives no difference. ``python -m tools.refresh practice gaussian`` re-executes only
+the notebooks whose path contains one of these words.
 """
 
 import sys
