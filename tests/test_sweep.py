@@ -164,7 +164,7 @@ def test_a_killed_sweep_loses_and_repeats_nothing_that_is_finished(tmp_path):
 
 
 INTERRUPTED = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 import pandas as pd
 from mi_lib import sweep
@@ -174,6 +174,8 @@ def work(config, device, checkpoint):
     return pd.DataFrame([("train", "toy", "", config["n"], "1")], columns=list(sweep.COLUMNS))
 
 if __name__ == "__main__":
+    # A job in the background of a shell inherits a SIGINT that is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     pieces = [sweep.Piece("toy", f"p{n:02}", {"n": n, "seeds": []}) for n in range(200)]
     try:
         with sweep.local_workers(1) as pool:
