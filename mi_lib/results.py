@@ -86,9 +86,9 @@ class Stored:
         words.append(f"torch {_all(a['versions']['torch'] for a in self.about)}")
         words.append(f"commit {_all(a['commit'] for a in self.about)}")
         words.append(self._hours())
-        if {a["code_hash"] for a in self.about} != {code_hash(self.modules)}:
-            words.append("made by OLDER CODE than this book's")
         pieces = f"{len(self.there)} of {len(self.pieces)} pieces, {len(seeds)} seed(s)"
+        if {a["code_hash"] for a in self.about} != {code_hash(self.modules)}:
+            pieces += "; made by OLDER CODE than this book's"
         name = self.pieces[0].experiment
         return f"{name}: {self.word}; {pieces}\n    " + "; ".join(words)
 

@@ -104,8 +104,8 @@ def test_differences_are_paired(table):
 def test_no_ranking_unless_intervals_separate(table):
     assert judged(ssl_tables.anchor_gain(table), "yes", "no") == "not separated"
     assert judged(ssl_tables.spherical_collapse(table), "yes", "no") == "no"
-    assert judged(ssl_tables.rescued(table), "yes", "no") == "yes"
-    assert judged(ssl_tables.one_negative_gap(table), "yes", "no") == "not run"
+    assert judged(difference(table, "spherical-scaled", "spherical"), "yes", "no") == "yes"
+    assert judged(difference(table, "chi-square", "js"), "yes", "no") == "not run"
     assert judged(interval([3.0]), "yes", "no") == "not separated"
 
 

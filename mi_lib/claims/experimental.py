@@ -36,7 +36,8 @@ def when_complete(
 
 def opposite(parts: Sequence[Part]) -> Part:
     """A part that holds when some part of a statement fails: a twin for a statement of which
-    nobody knows, before the run, whether it is true."""
+    nobody knows, before the run, whether it is true. It differs by construction; that the check
+    itself can fail is shown by tests on invented tables."""
     failing = [part.name for part in parts if part.role == "statement" and not part.holds]
     return Part("not all of this", "strict", len(failing), 0.0, len(parts), "; ".join(failing))
 

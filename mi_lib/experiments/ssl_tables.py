@@ -110,9 +110,9 @@ def _text(gap: Interval | None) -> str:
     return "not run" if gap is None else str(gap)
 
 
-def strongest(table: Stored, best: str = "infonce") -> dict[str, Interval | None]:
+def strongest(table: Stored) -> dict[str, Interval | None]:
     """'InfoNCE continues to yield the strongest representations': its lead on each other."""
-    return {name: difference(table, best, name) for name in PUBLISHED if name != best}
+    return {n: difference(table, "infonce", n) for n in PUBLISHED if n != "infonce"}
 
 
 def anchor_gain(table: Stored) -> Interval | None:
@@ -120,27 +120,10 @@ def anchor_gain(table: Stored) -> Interval | None:
     return difference(table, "anchor", "infonce")
 
 
-def js_gap(table: Stored) -> Interval | None:
-    """'JS performs poorly': its lead on InfoNCE, negative if so."""
-    return difference(table, "js", "infonce")
-
-
-def one_negative_gap(table: Stored) -> Interval | None:
-    """'... highlighting the importance of large K': but chi-square, too, has K = 1. Its lead on
-    JS; positive means that K alone cannot explain the gap of JS."""
-    return difference(table, "chi-square", "js")
-
-
 def spherical_collapse(table: Stored) -> Interval | None:
     """'Spherical scores collapse entirely': their lead on the untrained network with fitted
     norms."""
     return difference(table, "spherical", START)
-
-
-def rescued(table: Stored) -> Interval | None:
-    """'... likely due to unfavourable optimisation dynamics': what multiplying the spherical loss
-    by B, which changes no minimum, gains."""
-    return difference(table, "spherical-scaled", "spherical")
 
 
 def scale_spread(table: Stored, name: str = "infonce") -> Interval:
