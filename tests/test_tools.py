@@ -66,6 +66,16 @@ def test_injected_parameters_stay_off_the_page_and_keep_one_id():
         assert cell["id"] == "injected-parameters" and notebooks.is_injected(cell)
 
 
+def test_a_reference_keeps_that_there_was_a_figure_but_not_its_pixels():
+    data = {"image/png": "aGVsbG8=", "text/plain": "<Figure size 640x480>"}
+    figure = v4.new_output("display_data", data=data)
+    printed = v4.new_output("stream", name="stdout", text="a\n")
+    cell = v4.new_code_cell("x", outputs=[figure, printed])
+    notebooks.without_pixels(v4.new_notebook(cells=[v4.new_markdown_cell("y"), cell]))
+    assert figure.data == {"text/plain": "<Figure size 640x480>"}
+    assert cell.outputs == [figure, printed] and printed.text == "a\n"
+
+
 def test_steps_stop_at_the_first_failure(capsys):
     reached = []
 

@@ -61,6 +61,15 @@ def strip(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
+def without_pixels(notebook: NotebookNode) -> NotebookNode:
+    """Remove the pixels of figures in place: nbval does not compare them, and they are most of a
+    file. That there was a figure, its size and its kind stay."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop("image/png", None)
+    return notebook
+
+
 def write(notebook: NotebookNode, path: Path) -> bool:
     """Store the notebook; True where the file changed."""
     text = nbformat.writes(notebook).rstrip("\n") + "\n"
