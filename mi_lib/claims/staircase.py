@@ -1,5 +1,9 @@
 """Claims of the staircase chapters: each sentence of the paper's Section 4.1 that can be judged."""
 
+from collections.abc import Sequence
+
+import pandas as pd
+
 from ..experiments.staircase_tables import (
     PAPER_EIGHT,
     plateaus,
@@ -7,21 +11,23 @@ from ..experiments.staircase_tables import (
     select,
     stored,
 )
+from ..results import Stored
 from .experimental import when_complete, worse
 from .registry import Part, claim
 
 DOMAINS = (("gaussian", "paper-b64"), ("mnist", "paper"), ("text", "paper"))
 BATCHES = (16, 64, 256)
+ANCHOR = "InfoNCE-anchor"
 
 
-def _tables(names):
+def _tables(names: Sequence[tuple[str, str]]) -> list[tuple[str, Stored]]:
     return [(f"{experiment} {name}", stored(experiment, name)) for experiment, name in names]
 
 
-def _closest(table, reference: str, title: str) -> Part:
+def _closest(table: Stored, title: str) -> Part:
     frame = plateaus(table)
-    others = [name for name in PAPER_EIGHT if name != reference]
-    return worse(title, [(name, rmse_difference(frame, name, reference)) for name in others])
+    others = [name for name in PAPER_EIGHT if name != ANCHOR]
+    return worse(title, [(name, rmse_difference(frame, name, ANCHOR)) for name in others])
 
 
 @claim(
@@ -31,20 +37,18 @@ def _closest(table, reference: str, title: str) -> Part:
     "the eight estimators has a larger RMSE, paired over seeds.",
     page="experiments/staircase",
     recorded="not run",
-    twin={"reference": "NWJ"},
-    twin_says="NWJ tracks it most closely",
+    twin={"flipped": True},
+    twin_says="the opposite",
     experiment=True,
 )
-def closest(reference: str = "InfoNCE-anchor") -> list[Part]:
+def closest(flipped: bool = False) -> list[Part]:
     """One part a domain; the smallest lower end of the paired intervals decides."""
     tables = _tables(DOMAINS)
-    return when_complete(
-        tables,
-        lambda: [
-            _closest(table, reference, f"{name}: smaller RMSE than each other")
-            for name, table in tables
-        ],
-    )
+
+    def check() -> list[Part]:
+        return [_closest(table, f"{name}: smaller RMSE than each other") for name, table in tables]
+
+    return when_complete(tables, check, flipped)
 
 
 @claim(
@@ -54,31 +58,30 @@ def closest(reference: str = "InfoNCE-anchor") -> list[Part]:
     "significantly.",
     page="experiments/staircase",
     recorded="not run",
-    twin={"swapped": True},
-    twin_says="InfoNCE has the smaller bias",
+    twin={"flipped": True},
+    twin_says="the opposite",
     experiment=True,
 )
-def bias_and_spread(swapped: bool = False) -> list[Part]:
+def bias_and_spread(flipped: bool = False) -> list[Part]:
     """In each domain: a smaller RMSE, and a spread over seeds no larger than InfoNCE's."""
-    pair = ("InfoNCE", "InfoNCE-anchor")
-    worse_one, better_one = pair[::-1] if swapped else pair
     tables = _tables(DOMAINS)
 
     def check() -> list[Part]:
         parts = []
         for name, table in tables:
             frame = plateaus(table)
-            difference = rmse_difference(frame, worse_one, better_one)
-            parts.append(worse(f"{name}: smaller RMSE", [(worse_one, difference)]))
-            spread = {n: _spread(frame, n) for n in pair}
-            margin = spread[worse_one] - spread[better_one]
-            parts.append(Part(f"{name}: spread no larger", "bound", margin, 0.0, 1, f"{spread}"))
+            difference = rmse_difference(frame, "InfoNCE", ANCHOR)
+            parts.append(worse(f"{name}: smaller RMSE", [("InfoNCE", difference)]))
+            spread = {n: _spread(frame, n) for n in ("InfoNCE", ANCHOR)}
+            margin = spread["InfoNCE"] - spread[ANCHOR]
+            shown = ", ".join(f"{n} {bits:.2f} bits" for n, bits in spread.items())
+            parts.append(Part(f"{name}: spread no larger", "bound", margin, 0.0, 1, shown))
         return parts
 
-    return when_complete(tables, check)
+    return when_complete(tables, check, flipped)
 
 
-def _spread(frame, estimator: str) -> float:
+def _spread(frame: pd.DataFrame, estimator: str) -> float:
     rows = select(frame, estimator)
     return float(rows.groupby("truth")["value"].std(ddof=1).mean())
 
@@ -90,18 +93,18 @@ def _spread(frame, estimator: str) -> float:
     "anchor on MNIST and text, which shows the value of large K.",
     page="experiments/staircase",
     recorded="not run",
-    twin={"rival": "NWJ"},
-    twin_says="NWJ in place of JS plug-in",
+    twin={"flipped": True},
+    twin_says="the opposite",
     experiment=True,
 )
-def js_plug_in(rival: str = "JS plug-in", within: float = 0.2) -> list[Part]:
+def js_plug_in(flipped: bool = False, within: float = 0.2) -> list[Part]:
     """The Gaussian difference inside +-``within``; the two others positive."""
-    tables = _tables(DOMAINS)
+    tables, rival = _tables(DOMAINS), "JS plug-in"
 
     def check() -> list[Part]:
         parts = []
         for name, table in tables:
-            gap = rmse_difference(plateaus(table), rival, "InfoNCE-anchor")
+            gap = rmse_difference(plateaus(table), rival, ANCHOR)
             if name.startswith("gaussian"):
                 margin = within - max(abs(gap.low), abs(gap.high))
                 parts.append(Part(f"{name}: comparable", "bound", margin, 0.0, 1, str(gap)))
@@ -109,7 +112,7 @@ def js_plug_in(rival: str = "JS plug-in", within: float = 0.2) -> list[Part]:
                 parts.append(worse(f"{name}: {rival} is worse", [(rival, gap)]))
         return parts
 
-    return when_complete(tables, check)
+    return when_complete(tables, check, flipped)
 
 
 @claim(
@@ -118,22 +121,19 @@ def js_plug_in(rival: str = "JS plug-in", within: float = 0.2) -> list[Part]:
     statement="The spherical score does worse than the log score in all three domains.",
     page="experiments/staircase",
     recorded="not run",
-    twin={"swapped": True},
-    twin_says="the log score does worse",
+    twin={"flipped": True},
+    twin_says="the opposite",
     experiment=True,
 )
-def spherical(swapped: bool = False) -> list[Part]:
+def spherical(flipped: bool = False) -> list[Part]:
     """RMSE of spherical minus RMSE of the anchor, by domain."""
-    pair = ("Spherical", "InfoNCE-anchor")
-    first, second = pair[::-1] if swapped else pair
     tables = _tables(DOMAINS)
-    return when_complete(
-        tables,
-        lambda: [
-            worse(f"{name}: {first} is worse", [(first, rmse_difference(frame, first, second))])
-            for name, frame in ((name, plateaus(table)) for name, table in tables)
-        ],
-    )
+
+    def check() -> list[Part]:
+        gaps = {name: rmse_difference(plateaus(t), "Spherical", ANCHOR) for name, t in tables}
+        return [worse(f"{name}: Spherical is worse", [(name, gap)]) for name, gap in gaps.items()]
+
+    return when_complete(tables, check, flipped)
 
 
 @claim(
@@ -143,14 +143,15 @@ def spherical(swapped: bool = False) -> list[Part]:
     "eight at batch size 16, at 64 and at 256.",
     page="experiments/gaussian",
     recorded="not run",
-    twin={"reference": "NWJ"},
-    twin_says="NWJ has the smallest RMSE",
+    twin={"flipped": True},
+    twin_says="the opposite",
     experiment=True,
 )
-def batch_sizes(reference: str = "InfoNCE-anchor") -> list[Part]:
+def batch_sizes(flipped: bool = False) -> list[Part]:
     """One part a batch size."""
     tables = _tables([("gaussian", f"paper-b{size}") for size in BATCHES])
-    return when_complete(
-        tables,
-        lambda: [_closest(table, reference, f"{name}: smallest RMSE") for name, table in tables],
-    )
+
+    def check() -> list[Part]:
+        return [_closest(table, f"{name}: smallest RMSE") for name, table in tables]
+
+    return when_complete(tables, check, flipped)

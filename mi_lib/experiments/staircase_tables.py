@@ -49,10 +49,11 @@ def find_table(experiment: str, name: str) -> Table:
     return tables[one_of("table", name, tables)]
 
 
-def stored(experiment: str, name: str) -> Stored:
-    """What is stored of a table, with what should be there."""
-    table = find_table(experiment, name)
-    return Stored(tuple(table.pieces(experiment)), results_folder(), MODULES[experiment])
+def stored(experiment: str, *names: str) -> Stored:
+    """What is stored of a table, or of several with the same levels and steps, with what should be
+    there."""
+    pieces = [p for name in names for p in find_table(experiment, name).pieces(experiment)]
+    return Stored(tuple(pieces), results_folder(), MODULES[experiment])
 
 
 def plateaus(table: Stored, record: str = "train") -> pd.DataFrame:
@@ -209,29 +210,3 @@ def infonce_gaps(experiment: str, table: Stored) -> pd.DataFrame:
     frame["gap"] = frame["target"] - frame["InfoNCE"]
     frame["standard error"] = np.hypot(frame["truth"].map(values.sem()), frame["error"])
     return frame.drop(columns="error")
-
-
-def option_errors(table: Stored, option: str, record: str = "train") -> pd.DataFrame:
-    """Errors of the anchor's plug-in for trainings like ``anchor:nu=0.1``: columns the option,
-    truth and error."""
-    frame = plateaus(table, record)
-    frame = frame[frame["evaluation"] == "plug-in"]
-    values = frame["training"].str.extract(rf"{option}=([\d.e+-]+)")[0].astype(float)
-    return pd.DataFrame(
-        {option: values, "truth": frame["truth"], "error": frame["value"] - frame["truth"]}
-    ).sort_values([option, "truth"])
-
-
-def ablations() -> pd.DataFrame:
-    """A row an ablation of the Gaussian task: how much is stored, and the RMSE of three."""
-    rows = []
-    for grid in GRID["ablations"]["laptop"]:
-        table = stored("ablations", grid.name)
-        row = {"ablation": grid.name.removeprefix("laptop-")}
-        row["pieces"] = f"{len(table.there)} of {len(table.pieces)}"
-        frame = plateaus(table) if table.there else pd.DataFrame(columns=["training", "evaluation"])
-        for name in ("InfoNCE", "InfoNCE-anchor", "anchor, nu = K"):
-            if not select(frame, name).empty:
-                row[name] = float(np.mean(list(rmse_by_seed(frame, name).values())))
-        rows.append(row)
-    return pd.DataFrame(rows).set_index("ablation").dropna(axis=1, how="all")

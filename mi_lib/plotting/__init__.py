@@ -15,7 +15,7 @@ from .proteins import (
 )
 from .scoring_rules import bayes_tangents, gradients_on_simplex
 from .self_supervised import alpha_curves, learning_curves, probe_accuracies
-from .staircase import ablation, batch, staircases, two_readings
+from .staircase import ablation, batch, staircase_rows, staircases, two_readings
 from .style import set_style
 from .variants import alpha_excess, alpha_map, learnt_contrast, multilabel_values
 from .which_estimator import certificates, readings_at_truth, readings_of_scaled
@@ -59,6 +59,7 @@ __all__ = [
     "scale_valley",
     "scale_variances",
     "set_style",
+    "staircase_rows",
     "staircases",
     "suite_errors",
     "trial_curves",

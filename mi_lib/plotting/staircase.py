@@ -27,34 +27,69 @@ def staircases(
     """
     columns = min(4, len(estimators))
     lines = -(-len(estimators) // columns)
-    figure, axes = plt.subplots(
-        lines,
-        columns,
-        figsize=(2.6 * columns, 2.3 * lines + 0.3),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    last = curves["step"].max() + curves["step"].min() if len(curves) else len(levels)
-    edges = np.linspace(0, last, len(levels) + 1)
-    for axis, (name, (training, evaluation)) in zip(axes.flat, estimators.items(), strict=False):
-        axis.stairs(levels, edges, baseline=None, color=INK, lw=1.2, label="true MI")
-        if other_truth is not None:
-            low, high = other_truth
-            for left, right, a, b in zip(edges[:-1], edges[1:], low, high, strict=True):
-                axis.fill_between([left, right], a, b, color=GREY, alpha=0.5, lw=0)
-        part = curves[(curves["training"] == training) & (curves["evaluation"] == evaluation)]
-        if evaluation == "infonce" and targets is not None:
-            axis.stairs(targets["target"], edges, baseline=None, color=RED, ls="--", lw=1.2)
-        _band(axis, part)
+    figure, axes = _panels(lines, columns, 2.6, 2.3)
+    for axis, (name, choice) in zip(axes.flat, estimators.items(), strict=False):
+        _panel(axis, curves, choice, levels, targets, other_truth)
         axis.set_title(name, fontsize=10)
     for axis in axes.flat[len(estimators) :]:
         axis.set_visible(False)
     axes[0, 0].set_ylim(-0.5, 1.25 * max(levels))
+    return figure
+
+
+def staircase_rows(
+    rows: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]],
+    estimators: Mapping[str, tuple[str, str]],
+    levels: Sequence[float],
+) -> Figure:
+    """A row a table (its title -> curves and targets), a column an estimator."""
+    figure, axes = _panels(len(rows), len(estimators), 1.3, 1.7)
+    for line, (title, (curves, targets)) in zip(axes, rows.items(), strict=True):
+        for axis, choice in zip(line, estimators.values(), strict=True):
+            _panel(axis, curves, choice, levels, targets)
+            axis.set_xticks([])
+        line[0].set_ylabel(title, fontsize=9)
+    for axis, name in zip(axes[0], estimators, strict=True):
+        axis.set_title(name, fontsize=8)
+    axes[0, 0].set_ylim(-0.5, 1.25 * max(levels))
+    return figure
+
+
+def _panels(lines: int, columns: int, width: float, height: float) -> tuple[Figure, np.ndarray]:
+    figure, axes = plt.subplots(
+        lines,
+        columns,
+        figsize=(width * columns, height * lines + 0.3),
+        sharex="row",
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
     figure.supxlabel("training step", fontsize=10)
     figure.supylabel("bits", fontsize=10)
-    return figure
+    return figure, axes
+
+
+def _panel(
+    axis: Axes,
+    curves: pd.DataFrame,
+    choice: tuple[str, str],
+    levels: Sequence[float],
+    targets: pd.DataFrame | None = None,
+    other_truth: tuple[Sequence[float], Sequence[float]] | None = None,
+) -> None:
+    """The truth, what InfoNCE can reach, and the curve of one training and evaluation."""
+    training, evaluation = choice
+    last = curves["step"].max() + curves["step"].min() if len(curves) else len(levels)
+    edges = np.linspace(0, last, len(levels) + 1)
+    axis.stairs(levels, edges, baseline=None, color=INK, lw=1.2, label="true MI")
+    if other_truth is not None:
+        for left, right, low, high in zip(edges[:-1], edges[1:], *other_truth, strict=True):
+            axis.fill_between([left, right], low, high, color=GREY, alpha=0.5, lw=0)
+    if evaluation == "infonce" and targets is not None:
+        axis.stairs(targets["target"], edges, baseline=None, color=RED, ls="--", lw=1.2)
+    part = curves[(curves["training"] == training) & (curves["evaluation"] == evaluation)]
+    _band(axis, part)
 
 
 def _band(axis: Axes, part: pd.DataFrame) -> None:

@@ -1,0 +1,152 @@
+r"""Staircase tables beside each other: batch sizes, ablations, published runs, data trained on or
+not. All in bits; differences are paired over the seeds that both tables have."""
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+
+from ..results import Interval, Stored, interval, paired
+from .staircase_grid import GRID
+from .staircase_tables import (
+    PAPER_EIGHT,
+    plateaus,
+    rmse_by_seed,
+    rmse_difference,
+    select,
+    stored,
+)
+
+# Plateaus of the benchmark's own runs at 2, 4, 6, 8, 10 bits: Gaussian without the cube, joint
+# critic 256 x 2, rate 5e-4, B = 64, training batches, one run each; NaN where it diverged.
+# name there -> (training and evaluation here, readings)
+PUBLISHED: Mapping[str, tuple[str, tuple[float, ...]]] = MappingProxyType(
+    {
+        "MINE": ("mine/dv", (1.93, 3.88, 5.82, 7.83, 10.00)),
+        "SMILE-inf": ("js/dv", (1.90, 3.88, 5.83, 7.91, 10.14)),
+        "SMILE-5": ("js/clipped-dv", (1.91, 3.93, 6.06, 8.48, 11.10)),
+        "NWJ": ("nwj/nwj", (1.93, 3.86, 5.75, 7.64, 8.84)),
+        "JS": ("js/nwj", (1.35, 3.31, 5.22, 7.17, 9.16)),
+        "DV": ("dv/dv", (1.93, 3.90, 5.84, 11.2, math.nan)),
+        "InfoNCE": ("infonce/infonce", (1.83, 3.42, 4.58, 5.31, 5.71)),
+    }
+)
+THREE = ("InfoNCE", "InfoNCE-anchor", "anchor, nu = K")
+
+
+def beside_published(table: Stored) -> pd.DataFrame:
+    """Published plateaus and ours (means over seeds, training batches), two rows an estimator; an
+    estimator of which nothing is stored has one."""
+    frame, rows = plateaus(table), {}
+    levels = table.pieces[0].config["settings"]["levels"]
+    for name, (ours, readings) in PUBLISHED.items():
+        rows[name, "published"] = dict(zip(levels, readings, strict=True))
+        part = select(frame, ours)
+        if not part.empty:
+            seeds = part["seed"].nunique()
+            rows[name, f"ours, {seeds} seed(s)"] = part.groupby("truth")["value"].mean().to_dict()
+    shown = pd.DataFrame(rows).T
+    return shown.rename_axis(index=["estimator", "run"], columns="true MI")
+
+
+def errors_across(tables: Mapping[str, Stored], record: str = "train") -> pd.DataFrame:
+    """A row for each of the paper's eight, a column a table: RMSE, and the paired difference to the
+    anchor's with its interval (positive: worse than the anchor)."""
+    columns = {}
+    for title, table in tables.items():
+        frame = plateaus(table, record)
+        columns[title] = {name: _against_anchor(frame, name) for name in PAPER_EIGHT}
+    return pd.DataFrame(columns, index=pd.Index(list(PAPER_EIGHT), name="RMSE"))
+
+
+def _against_anchor(frame: pd.DataFrame, name: str) -> str:
+    own = rmse_by_seed(frame, name)
+    if not own:
+        return "not run"
+    mean = f"{np.mean(list(own.values())):.2f}"
+    if name == "InfoNCE-anchor":
+        return mean
+    return f"{mean}  {rmse_difference(frame, name, 'InfoNCE-anchor')}"
+
+
+def ablation_of(name: str) -> Stored:
+    """What is stored of an ablation of the Gaussian task."""
+    return stored("ablations", f"laptop-{name}")
+
+
+def ablations(record: str = "train") -> pd.DataFrame:
+    """A row an ablation that trains all three of InfoNCE, nu = 1 and nu = K: the RMSE of each, and
+    its paired change from the setting that all ablations depart from (positive: worse)."""
+    base = plateaus(stored("gaussian", "laptop-b64"), record)
+    rows = {"none": {name: _changed(base, base, name) for name in THREE}}
+    for grid in GRID["ablations"]["laptop"]:
+        frame = plateaus(stored("ablations", grid.name), record)
+        if grid.settings.trainings == ("infonce", "anchor", "anchor:nu=k"):
+            row = {name: _changed(frame, base, name) for name in THREE}
+            rows[grid.name.removeprefix("laptop-")] = row
+    return pd.DataFrame(rows).T.rename_axis("ablation")
+
+
+def _changed(frame: pd.DataFrame, base: pd.DataFrame, name: str) -> str:
+    own = rmse_by_seed(frame, name)
+    if not own:
+        return "not run"
+    mean = f"{np.mean(list(own.values())):.2f}"
+    return mean if frame is base else f"{mean}  {paired(own, rmse_by_seed(base, name))}"
+
+
+def option_errors(table: Stored, option: str, record: str = "train") -> pd.DataFrame:
+    """Errors of the anchor's plug-in for trainings like ``anchor:nu=0.1``: columns the option,
+    truth and error."""
+    frame = plateaus(table, record)
+    frame = frame[frame["evaluation"] == "plug-in"]
+    values = frame["training"].str.extract(rf"{option}=([\d.e+-]+)")[0].astype(float)
+    return pd.DataFrame(
+        {option: values, "truth": frame["truth"], "error": frame["value"] - frame["truth"]}
+    ).sort_values([option, "truth"])
+
+
+def option_readings(table: Stored, option: str) -> pd.DataFrame:
+    """A row a value of the option: RMSE of the anchor's plug-in on training batches, and of plug-in
+    and DV of the same critics on large fresh batches; and there the mean over levels of ``scale``,
+    log2 of the mean of r over negatives (0 for the true ratio). Means over seeds."""
+    train, large = plateaus(table), plateaus(table, "large")
+    rows = []
+    for training in dict.fromkeys(train["training"]):
+        scale = select(large, f"{training}/scale")["value"]
+        rows.append(
+            {
+                option: float(training.split("=")[1]),
+                "plug-in, training": _mean_rmse(train, f"{training}/plug-in"),
+                "plug-in, fresh": _mean_rmse(large, f"{training}/plug-in"),
+                "DV, fresh": _mean_rmse(large, f"{training}/dv"),
+                "scale": float(scale.mean()),
+            }
+        )
+    return pd.DataFrame(rows).set_index(option).sort_index()
+
+
+def _mean_rmse(frame: pd.DataFrame, estimator: str) -> float:
+    return float(np.mean(list(rmse_by_seed(frame, estimator).values())))
+
+
+def option_difference(table: Stored, first: str, second: str, record: str = "train") -> Interval:
+    """RMSE of the plug-in of one training minus that of another, paired over seeds."""
+    return rmse_difference(plateaus(table, record), f"{first}/plug-in", f"{second}/plug-in")
+
+
+def remembered(table: Stored, names: Sequence[str]) -> pd.DataFrame:
+    """Estimate on training batches minus estimate on fresh ones by level, with the interval over
+    seeds: what a critic owes to rows that it has seen."""
+    train, fresh = plateaus(table), plateaus(table, "held-out")
+    rows = {}
+    for name in names:
+        both = [
+            select(frame, name).set_index(["truth", "seed"])["value"] for frame in (train, fresh)
+        ]
+        gaps = (both[0] - both[1]).groupby("truth")
+        if len(gaps):
+            rows[name] = {truth: str(interval(part.to_numpy())) for truth, part in gaps}
+    return pd.DataFrame(rows).T.rename_axis(index="estimator", columns="true MI")

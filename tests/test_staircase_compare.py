@@ -1,0 +1,141 @@
+"""Staircase tables beside each other, on invented runs whose answers are known."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mi_lib import plotting
+from mi_lib.evaluation import COLUMNS as EVALUATED
+from mi_lib.experiments import staircase_compare as compare
+from mi_lib.experiments import staircase_tables as tables
+from mi_lib.results import interval
+from mi_lib.sweep import COLUMNS, write
+
+LEVELS = (2.0, 4.0, 6.0, 8.0, 10.0)
+
+
+def invent(folder, experiment, name, offset, skip=()):
+    """Write a table in which an evaluation reads the truth plus ``offset(training, evaluation,
+    record, seed)`` at every level."""
+    for piece in tables.find_table(experiment, name).pieces(experiment):
+        rows = []
+        for training in piece.config["settings"]["trainings"]:
+            if training in skip:
+                continue
+            for seed in piece.config["seeds"]:
+                for record in ("train", "held-out", "large"):
+                    for evaluation in EVALUATED:
+                        off = offset(training, evaluation, record, seed)
+                        values = " ".join(f"{truth + off:.4f}" for truth in LEVELS)
+                        rows.append((record, training, evaluation, seed, values))
+        about = {"config": dict(piece.config), "code_hash": "", "seconds": 1.0}
+        write(piece.path(folder), about, pd.DataFrame(rows, columns=list(COLUMNS)))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("MI_RESULTS", str(tmp_path))
+    return tmp_path
+
+
+def test_tables_are_joined(folder):
+    invent(folder, "gaussian", "paper-b64", lambda *_: 0.0)
+    both = tables.stored("gaussian", "paper-b64", "paper-field-b64")
+    assert len(both.there) == 20 and len(both.pieces) == 23 and both.word == "PARTIAL"
+    invent(folder, "gaussian", "paper-field-b64", lambda *_: 1.0)
+    shown = tables.summary(
+        tables.plateaus(tables.stored("gaussian", "paper-b64", "paper-field-b64"))
+    )
+    assert shown.loc["MINE", ["seeds", "RMSE"]].tolist() == [5, 1.0]
+    assert shown.loc["NWJ", ["seeds", "RMSE"]].tolist() == [20, 0.0]
+
+
+def test_errors_across_batch_sizes_are_paired_with_the_anchor(folder):
+    def offset(training, evaluation, record, seed):
+        return 0.1 * (seed % 2) + {"anchor": 0.5, "nwj": 2.0}.get(training, 1.0)
+
+    invent(folder, "gaussian", "paper-b16", offset)
+    names = {"B = 16": "paper-b16", "B = 64": "paper-b64"}
+    shown = compare.errors_across({k: tables.stored("gaussian", n) for k, n in names.items()})
+    assert list(shown.index) == list(tables.PAPER_EIGHT)
+    assert shown.loc["InfoNCE-anchor", "B = 16"] == "0.55"
+    assert shown.loc["NWJ", "B = 16"] == "2.05  +1.50 [+1.50, +1.50]"
+    assert shown.loc["JS plug-in", "B = 16"] == "1.05  +0.50 [+0.50, +0.50]"
+    assert (shown["B = 64"] == "not run").all()
+
+
+def test_published_runs_stand_beside_ours(folder):
+    def offset(training, evaluation, record, seed):
+        return seed if (training, evaluation, record) == ("js", "clipped-dv", "train") else -0.25
+
+    invent(folder, "gaussian", "paper-published", offset, skip=("mine",))
+    shown = compare.beside_published(tables.stored("gaussian", "paper-published"))
+    assert shown.loc[("SMILE-5", "published")].tolist() == [1.91, 3.93, 6.06, 8.48, 11.10]
+    assert shown.loc[("SMILE-5", "ours, 3 seed(s)")].tolist() == [3, 5, 7, 9, 11]
+    assert shown.loc[("InfoNCE", "ours, 3 seed(s)"), 10.0] == 9.75
+    assert shown.loc["MINE"].index.tolist() == ["published"]
+    assert math.isnan(shown.loc[("DV", "published"), 10.0])
+
+
+def test_published_errors_are_those_the_benchmark_prints():
+    """Mean absolute errors: MINE .11, SMILE-inf .12, SMILE-5 .36, NWJ .40, JS .76, InfoNCE 1.83."""
+    errors = {
+        name: float(np.abs(np.subtract(readings, LEVELS)).mean())
+        for name, (_, readings) in compare.PUBLISHED.items()
+    }
+    known = {"MINE": 0.11, "SMILE-inf": 0.12, "SMILE-5": 0.36, "NWJ": 0.40, "JS": 0.76}
+    for name, value in {**known, "InfoNCE": 1.83}.items():
+        assert errors[name] == pytest.approx(value, abs=0.011), name
+
+
+def test_ablations_are_paired_with_what_they_depart_from(folder):
+    invent(folder, "gaussian", "laptop-b64", lambda t, e, r, seed: 1.0 + seed)
+    invent(folder, "ablations", "laptop-cold", lambda t, e, r, seed: 1.5 + seed)
+    shown = compare.ablations()
+    assert shown.loc["none", "InfoNCE"] == "3.00"
+    assert shown.loc["cold", "anchor, nu = K"] == "2.50  +0.50 [+0.50, +0.50]"
+    assert shown.loc["large", "InfoNCE"] == "not run"
+    assert "nu" not in shown.index and "k" not in shown.index
+
+
+def test_an_option_is_read_off_the_names_of_trainings(folder):
+    def offset(training, evaluation, record, seed):
+        nu = float(training.split("=")[1])
+        sizes = {"plug-in": math.log10(nu), "dv": -1.0, "scale": nu}
+        return sizes.get(evaluation, 0.0) + (0.5 if record == "large" else 0.0)
+
+    invent(folder, "ablations", "laptop-nu", offset)
+    table = compare.ablation_of("nu")
+    errors = compare.option_errors(table, "nu")
+    assert errors["nu"].unique().tolist() == [0.001, 0.01, 0.1, 1, 10, 100, 1000]
+    assert errors.loc[errors["nu"] == 100, "error"].unique().round(6).tolist() == [2.0]
+    readings = compare.option_readings(table, "nu")
+    assert readings.loc[100.0].tolist() == pytest.approx([2.0, 2.5, 0.5, 106.5])
+    gap = compare.option_difference(table, "anchor:nu=100", "anchor:nu=10")
+    assert gap.mean == pytest.approx(1.0) and gap.count == 3
+
+
+def test_what_was_remembered_is_training_less_fresh(folder):
+    def offset(training, evaluation, record, seed):
+        return 0.2 + 0.1 * seed if record == "train" else 0.0
+
+    invent(folder, "text", "laptop", offset)
+    shown = compare.remembered(tables.stored("text", "laptop"), ("InfoNCE", "InfoNCE-anchor"))
+    assert shown.loc["InfoNCE", 4.0] == str(interval([0.2, 0.3, 0.4]))
+    assert compare.remembered(tables.stored("text", "paper"), ("InfoNCE",)).empty
+
+
+def test_a_row_of_panels_says_what_was_not_run():
+    steps = np.arange(10) + 0.5
+    curve = pd.DataFrame({"step": steps, "mean": 1.0, "sd": 0.1, "training": "anchor"})
+    curve["evaluation"] = "plug-in"
+    aims = pd.DataFrame({"truth": [1.0, 2.0], "target": [0.9, 1.5]})
+    rows = {"B = 16": (curve, aims), "B = 64": (curve.iloc[:0], aims)}
+    choice = {name: tables.PAPER_EIGHT[name] for name in ("InfoNCE", "InfoNCE-anchor")}
+    figure = plotting.staircase_rows(rows, choice, [1.0, 2.0])
+    words = [[text.get_text() for text in axis.texts] for axis in figure.axes]
+    assert words == [["not run"], [], ["not run"], ["not run"]]
+    assert [axis.get_title() for axis in figure.axes] == ["InfoNCE", "InfoNCE-anchor", "", ""]
+    assert [axis.get_ylabel() for axis in figure.axes] == ["B = 16", "", "B = 64", ""]
