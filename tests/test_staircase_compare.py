@@ -90,6 +90,16 @@ def test_published_errors_are_those_the_benchmark_prints():
         assert errors[name] == pytest.approx(value, abs=0.011), name
 
 
+def test_published_errors_stand_beside_ours(folder):
+    invent(folder, "text", "laptop", lambda t, e, r, seed: -0.5 if t == "nwj" else 1.0 + seed)
+    shown = compare.errors_beside_published("text", tables.stored("text", "laptop"))
+    assert shown.loc["NWJ"].tolist() == [0.69, 0.5]
+    assert shown.loc["SMILE-inf"].tolist() == [0.64, 2.0]
+    assert math.isnan(shown.loc["DV", "ours, separable"])
+    mnist = compare.errors_beside_published("mnist", tables.stored("mnist", "laptop"))
+    assert mnist["published, joint"].tolist() == [0.23, 0.22, 0.79, 0.47, 0.87, 0.22, 1.76]
+
+
 def test_ablations_are_paired_with_what_they_depart_from(folder):
     invent(folder, "gaussian", "laptop-b64", lambda t, e, r, seed: 1.0 + seed)
     invent(folder, "ablations", "laptop-cold", lambda t, e, r, seed: 1.5 + seed)
