@@ -124,7 +124,8 @@ GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
             "laptop": (
                 Table("laptop", "mnist", Settings(PAPER, steps=500, block=50), 3, {}, 1, 4),
             ),
-            "paper": (Table("paper", "mnist", Settings(PAPER + FIELD), 3, {}, 1, 1),),
+            # Three trainings a piece share their pictures; about 25 minutes, with checkpoints.
+            "paper": (Table("paper", "mnist", Settings(PAPER + FIELD), 3, {}, 1, 3),),
         },
         "text": {
             "ci": (_small("text", "text", FEW),),
