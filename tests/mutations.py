@@ -260,6 +260,16 @@ GROUPS = [
         ],
     ),
     Group(
+        "mi_lib.experiments.ssl_sphere",
+        "tests/test_ssl_parts.py",
+        "mean_ratio",
+        [
+            ("2 * dim * temperature**2", "dim * temperature**2"),
+            ("(z @ z.mT / temperature)", "(z @ z.mT * temperature)"),
+            ("F.normalize(embeddings, dim=-1)", "embeddings"),
+        ],
+    ),
+    Group(
         "mi_lib.experiments.ssl_optim",
         "tests/test_ssl_parts.py",
         "lars or small_gradients or schedule",

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from sklearn.linear_model import LogisticRegression
 
-from mi_lib.experiments import ssl_losses, ssl_symmetry
+from mi_lib.experiments import ssl_losses, ssl_sphere, ssl_symmetry
 from mi_lib.experiments.ssl_augment import CHANCES, LUMA, crop, recolour, view
 from mi_lib.experiments.ssl_losses import OBJECTIVES, alignment, get, linear_cka, uniformity
 from mi_lib.experiments.ssl_networks import Encoder, ResNet, make_encoder
@@ -375,3 +375,26 @@ def test_the_exact_loss_is_the_mean_of_the_batch_loss(contrast):
     assert ssl_symmetry.exact_infonce(critic, law, contrast) == pytest.approx(float(total))
     better = ssl_symmetry.log_ratio(law)
     assert ssl_symmetry.exact_infonce(better, law, contrast) < float(total)
+
+
+def test_the_mean_ratio_of_points_on_the_axes_in_closed_form():
+    """cos is 1 and -1 once in 2 d, else 0."""
+    found = float(ssl_sphere.mean_ratio(ssl_sphere.cross_polytope(3), 0.5))
+    assert found == pytest.approx(1 - 1 / 3 + math.cosh(2) / 3)
+    assert ssl_sphere.least_mean_ratio(3, 0.5) == pytest.approx(1 + 2 / 3)
+
+
+def test_an_attack_lowers_the_mean_ratio_but_not_below_the_bound():
+    points = draw(6, 3)
+    attacked = ssl_sphere.spread(points, 0.5, 200)
+    before, after = (float(ssl_sphere.mean_ratio(p, 0.5)) for p in (points, attacked))
+    best = float(ssl_sphere.mean_ratio(ssl_sphere.cross_polytope(3), 0.5))
+    assert ssl_sphere.least_mean_ratio(3, 0.5) < after < before
+    assert after == pytest.approx(best, rel=1e-3), "six points find the axes, up to a rotation"
+    assert float(ssl_sphere.mean_ratio(7 * points, 0.5)) == pytest.approx(before)
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan])
+def test_a_temperature_must_be_positive(temperature):
+    with pytest.raises(ValueError, match="temperature"):
+        ssl_sphere.least_mean_ratio(3, temperature)

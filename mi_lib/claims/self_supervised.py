@@ -1,5 +1,5 @@
-"""Claims of the chapter on self-supervised learning: two of ours that are exact, and each sentence
-of the paper's Section 4.3 that can be judged by the laptop table."""
+"""Claims of the chapter on self-supervised learning: three of ours that are exact, and each
+sentence of the paper's Section 4.3 that can be judged by the laptop table."""
 
 import math
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 
 from ..experiments import ssl_tables
+from ..experiments.ssl_sphere import cross_polytope, least_mean_ratio, mean_ratio, spread
 from ..experiments.ssl_start import ALPHAS, alpha_sweep
 from ..experiments.ssl_symmetry import excess, symmetric_law
 from ..results import Stored
@@ -70,6 +71,42 @@ def first_gradient(power: float = 1.0) -> list[Part]:
         for alpha, ratio in alpha_sweep(torch.zeros(batch, batch), ALPHAS).items()
     ]
     return [extreme("ratio of the gradients times K + 1, less 1", "equal", cases, 1e-9)]
+
+
+@claim(
+    "ssl-scale-floor",
+    item="Section 4.3, unit embeddings cannot have the scale of the ratio (ours)",
+    statement="With r = exp(cos / tau) of unit embeddings in d dimensions the mean of r over "
+    "strangers is above 1 + 1/(2 d tau^2), where the true ratio has 1; no larger bound of that "
+    "form holds.",
+    page=PAGE,
+    recorded="holds",
+    twin={"factor": 2.0},
+    twin_says="above 1 + 1/(d tau^2)",
+)
+def scale_floor(factor: float = 1.0, steps: int = 60) -> list[Part]:
+    """Exact means over finite sets of points: random ones, the same after gradient descent on the
+    mean, and the points on the axes, where the bound is nearly attained."""
+    cases = []
+    for dim in (1, 2, 3, 8):
+        generator = torch.Generator("cpu").manual_seed(dim)
+        drawn = torch.randn(3 * dim, dim, generator=generator, dtype=torch.float64)
+        for temperature in (0.1, 0.2, 1.0, 5.0):
+            found = {
+                "random": drawn,
+                "attacked": spread(drawn, temperature, steps),
+                "axes": cross_polytope(dim),
+            }
+            least = factor * (least_mean_ratio(dim, temperature) - 1)
+            for name, points in found.items():
+                share = float(mean_ratio(points, temperature) - 1) / least
+                # Rounded: points on the axes give one number in every dimension.
+                cases.append((round(share - 1, 9), f"{name}, d = {dim}, tau = {temperature:g}"))
+    nearest = min(margin for margin, _ in cases)
+    return [
+        extreme("excess over 1 as a share of the bound's, less 1", "strict", cases, 0.0),
+        Part("some points come within 1 %", "bound", 0.01 - nearest, 0.0, len(cases)),
+    ]
 
 
 @claim(
