@@ -99,6 +99,15 @@ class Stored:
         return f"{sum(a['seconds'] for a in self.about) / 3600:.1f} hours by the clock"
 
 
+def two_decimals(value: float, sign: str = "") -> str:
+    """Two decimals; from ten thousand on, the power of ten: a bound may read millions of bits.
+
+    >>> two_decimals(1.234), two_decimals(1.234, "+"), two_decimals(-17366598.4)
+    ('1.23', '+1.23', '-2e+07')
+    """
+    return f"{value:{sign}.2f}" if not 1e4 <= abs(value) < float("inf") else f"{value:{sign}.0e}"
+
+
 def _all(values: Iterable[str]) -> str:
     return ", ".join(sorted(set(values)))
 
@@ -118,7 +127,8 @@ class Interval:
         return self.low > 0 or self.high < 0
 
     def __str__(self) -> str:
-        return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
+        mean, low, high = (two_decimals(value, "+") for value in (self.mean, self.low, self.high))
+        return f"{mean} [{low}, {high}]"
 
 
 def interval(values: Sequence[float] | Float[np.ndarray, " n"], level: float = 0.95) -> Interval:

@@ -127,6 +127,13 @@ def test_an_option_is_read_off_the_names_of_trainings(folder):
     assert gap.mean == pytest.approx(1.0) and gap.count == 3
 
 
+def test_tables_and_figures_of_what_was_not_run(folder):
+    nothing = compare.ablation_of("nu")
+    assert compare.option_readings(nothing, "nu").empty
+    figure = plotting.ablation(compare.option_errors(nothing, "nu"), "nu", "nu", log=True)
+    assert [text.get_text() for text in figure.axes[0].texts] == ["not run"]
+
+
 def test_what_was_remembered_is_training_less_fresh(folder):
     def offset(training, evaluation, record, seed):
         return 0.2 + 0.1 * seed if record == "train" else 0.0

@@ -152,7 +152,7 @@ def option_readings(table: Stored, option: str) -> pd.DataFrame:
                 "scale": float(scale.mean()),
             }
         )
-    return pd.DataFrame(rows).set_index(option).sort_index()
+    return pd.DataFrame(rows, columns=None if rows else [option]).set_index(option).sort_index()
 
 
 def _mean_rmse(frame: pd.DataFrame, estimator: str) -> float:

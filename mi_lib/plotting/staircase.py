@@ -94,7 +94,7 @@ def _panel(
 
 def _band(axis: Axes, part: pd.DataFrame) -> None:
     if part.empty:
-        axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center", color=GREY)
+        _not_run(axis)
         return
     axis.plot(part["step"], part["mean"], color=BLUE, lw=1)
     axis.fill_between(
@@ -105,6 +105,10 @@ def _band(axis: Axes, part: pd.DataFrame) -> None:
         alpha=0.25,
         lw=0,
     )
+
+
+def _not_run(axis: Axes) -> None:
+    axis.text(0.5, 0.5, "not run", transform=axis.transAxes, ha="center", color=GREY)
 
 
 def two_readings(reasons: pd.DataFrame) -> Figure:
@@ -155,7 +159,10 @@ def ablation(frame: pd.DataFrame, x: str, label: str, log: bool = False) -> Figu
     if log:
         axis.set_xscale("log")
     axis.set(xlabel=label, ylabel="estimate - truth (bits)")
-    axis.legend(fontsize=9, title="true MI")
+    if frame.empty:
+        _not_run(axis)
+    else:
+        axis.legend(fontsize=9, title="true MI")
     return figure
 
 
