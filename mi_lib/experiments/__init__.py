@@ -21,6 +21,7 @@ SWEEPS: Mapping[str, str] = MappingProxyType(
         "decodable": "decodable",
         "self-supervised": "self_supervised",
         "proteins": "proteins",
+        "protein-looks": "proteins",
         "suite": "suite",
         "ours": "ours",
         "independence": "ours",

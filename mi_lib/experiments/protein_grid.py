@@ -34,6 +34,7 @@ class Table:
     trials_a_piece: int = 1
     curves: bool = True  # store ROC and precision-recall curves and histograms, too
     protocols: tuple[str, ...] = PROTOCOLS
+    experiment: str = "proteins"
 
     def pieces(self) -> Iterator[Piece]:
         """Every piece; trial t draws the same batches and starts whatever is in its piece."""
@@ -48,7 +49,7 @@ class Table:
                     "curves": self.curves,
                     "seeds": list(range(first, min(first + self.trials_a_piece, self.trials))),
                 }
-                yield Piece("proteins", f"{self.name}-{protocol}-seed{first:02}", config)
+                yield Piece(self.experiment, f"{self.name}-{protocol}-seed{first:02}", config)
 
 
 # The source study's autoencoder for 1,024 inputs, at its batch and rate; 300 passes over the pairs.
@@ -103,10 +104,32 @@ GRID: Mapping[str, tuple[Table, ...]] = MappingProxyType(
 )
 
 
+# The same trials as the laptop table, with a look at the validation loss every 50 steps, not 500.
+LOOKS: Mapping[str, tuple[Table, ...]] = MappingProxyType(
+    {
+        "laptop": (
+            Table(
+                "laptop-ligand-receptor",
+                "ligand-receptor",
+                "unirep256",
+                Settings(every=50),
+                latent=None,
+                trials_a_piece=5,
+                curves=False,
+                experiment="protein-looks",
+            ),
+        )
+    }
+)
+GRIDS: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
+    {"proteins": GRID, "protein-looks": LOOKS}
+)
+
+
 def pieces(name: str, profile: str) -> list[Piece]:
     """Every piece of a profile, in the order in which they are run: trial by trial, so that all
     tables grow together."""
-    one_of("sweep", name, ("proteins",))
-    one_of("profile", profile, GRID)
-    listed = [piece for table in GRID[profile] for piece in table.pieces()]
+    grid = GRIDS[one_of("sweep", name, GRIDS)]
+    tables = grid[one_of("profile", profile, grid)]
+    listed = [piece for table in tables for piece in table.pieces()]
     return sorted(listed, key=lambda piece: piece.config["seeds"][0])

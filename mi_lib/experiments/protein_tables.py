@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 
 from ..results import Interval, Stored, results_folder
 from ..validate import one_of
-from .protein_grid import GRID, Table
+from .protein_grid import GRID, LOOKS, Table
 from .proteins import MODULES
 
 TASKS = ("kinase-target", "ligand-receptor")
@@ -111,13 +111,18 @@ def interval(values: pd.Series, tested: int, trained: int, level: float = 0.95) 
 def difference(
     profile: str, task: str, evaluation: str, a: str, b: str, which: str = "auroc"
 ) -> Interval:
-    """The interval of a minus b over the trials of a stored table. (The clean protocol keeps as
-    many proteins for validation as for the test away from training.)"""
+    """The interval of a minus b over the trials of a stored table."""
     protocol = EVALUATIONS[one_of("evaluation", evaluation, EVALUATIONS)]
     values = metric(stored(profile, task, protocol).records, evaluation, which)
-    held_out = find_table(profile, task).settings.held_out
+    return _corrected(values[a] - values[b], find_table(profile, task), protocol)
+
+
+def _corrected(gaps: pd.Series, table: Table, protocol: str) -> Interval:
+    """The interval of differences by trial. (The clean protocol keeps as many proteins for
+    validation as for the test away from training.)"""
+    held_out = table.settings.held_out
     away = {"published": 1, "clean": 2}[protocol] * held_out
-    return interval(values[a] - values[b], held_out, PROTEINS[task] - away)
+    return interval(gaps, held_out, PROTEINS[table.task] - away)
 
 
 def summary(profile: str, task: str, which: str = "auroc") -> pd.DataFrame:
@@ -182,11 +187,12 @@ def against(
     for evaluation, protocol in EVALUATIONS.items():
         if len(stored(profile, task, protocol).there) > 1:
             gaps = {r: difference(profile, task, evaluation, reference, r, which) for r in rivals}
-            columns[evaluation] = {
-                NAMES[rival]: f"{gap}{' *' if gap.excludes_zero else ''}"
-                for rival, gap in gaps.items()
-            }
+            columns[evaluation] = {NAMES[rival]: _starred(gap) for rival, gap in gaps.items()}
     return pd.DataFrame(columns)
+
+
+def _starred(gap: Interval) -> str:
+    return f"{gap}{' *' if gap.excludes_zero else ''}"
 
 
 def stops(records: pd.DataFrame) -> pd.DataFrame:
@@ -216,3 +222,25 @@ def scales(records: pd.DataFrame) -> pd.DataFrame:
     values = pd.DataFrame(np.stack(list(rows["values"])), columns=["mean", "spread over y"])
     frame = values.groupby(rows["training"].to_numpy()).mean()
     return frame.loc[[name for name in NAMES if name in frame.index]].rename(index=NAMES)
+
+
+def looks() -> Stored:
+    """What is stored of the ligand-receptor trials with finer looks at the validation loss."""
+    return Stored(tuple(LOOKS["laptop"][0].pieces()), results_folder(), MODULES)
+
+
+def finer_looks(which: str = "auroc") -> pd.DataFrame:
+    """A row a critic: the median of its best step with a look every 500 and every 50 steps, and the
+    gain of the finer looks by set of candidates, paired over the same trials; a star where the
+    interval excludes zero."""
+    table = LOOKS["laptop"][0]
+    coarse, fine = stored("laptop", table.task).records, looks().records
+    columns = {
+        f"best step, every {every}": stops(records)["median best step"]
+        for every, records in ((500, coarse), (table.settings.every, fine))
+    }
+    for evaluation, protocol in EVALUATIONS.items():
+        gains = metric(fine, evaluation, which) - metric(coarse, evaluation, which)
+        found = {NAMES[m]: _corrected(gains[m], table, protocol) for m in table.settings.objectives}
+        columns[evaluation] = pd.Series({name: _starred(gap) for name, gap in found.items()})
+    return pd.DataFrame(columns).loc[[NAMES[m] for m in NAMES if m in table.settings.objectives]]
