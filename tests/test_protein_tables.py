@@ -201,3 +201,30 @@ def test_the_live_run_says_when_it_is_simulated(tmp_path, monkeypatch):
 
 def test_every_table_has_its_number_of_proteins():
     assert set(PROTEINS) == {*TASKS, "simulated"}
+
+
+def test_finer_looks_are_paired_with_the_same_trials(world, folders, monkeypatch, tmp_path):
+    """Every critic 0.1 better in every trial, except JS, which is 0.1 worse."""
+    world(AS_PRINTED)
+    coarse = protein_tables.stored("laptop", "ligand-receptor").records
+    for piece in pieces("protein-looks", "laptop"):
+        rows = coarse[coarse["seed"].isin(piece.config["seeds"])]
+        sets = {"published": ("published", "same-scale"), "clean": ("all", "roles")}
+        rows = rows[rows["evaluation"].isin(sets[piece.config["protocol"]])]
+        rows = rows[rows["record"] == "metrics"].drop(columns="piece")
+        gain = np.where(rows["training"] == "js", -0.1, 0.1)
+        values = [f"{v[0] + g:.4f} 0 30 28000" for v, g in zip(rows["values"], gain, strict=True)]
+        stop = [("stop", m, "", s, "150 650 0.1") for m in METHODS for s in piece.config["seeds"]]
+        stop = pd.DataFrame(stop, columns=rows.columns)
+        about = {"config": dict(piece.config), "experiment": "protein-looks"}
+        write(piece.path(tmp_path), about, pd.concat([rows.assign(values=values), stop]))
+    looks = protein_tables.Stored(
+        tuple(pieces("protein-looks", "laptop")), tmp_path, protein_tables.MODULES
+    )
+    assert looks.complete
+    monkeypatch.setattr(protein_tables, "looks", lambda: looks)
+    shown = protein_tables.finer_looks()
+    assert shown.loc["InfoNCE-anchor, nu = 1", "roles"] == "+0.10 [+0.10, +0.10] *"
+    assert shown.loc["JS", "published"] == "-0.10 [-0.10, -0.10] *"
+    assert shown.loc["JS", ["best step, every 500", "best step, every 50"]].tolist() == [500, 150]
+    assert list(shown.index)[0] == "chi-square (DRF)" and "LMI" not in shown.index

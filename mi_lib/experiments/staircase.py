@@ -3,7 +3,8 @@ r"""The staircase benchmark: one critic climbs 2, 4, 6, 8, 10 bits, 4,000 steps 
 `pieces` lists what a profile runs, `run` does one piece. A piece stores, for every training and
 seed: the plateau of each evaluation at each level on training batches (the last quarter of the
 steps) and on fresh data (batches of the training size, and large ones); the first ten losses, by
-which the piece can be replayed; and the curves, as mean and spread over the seeds of the piece.
+which the piece can be replayed; and the curves, as mean and, of several, spread over the seeds of
+the piece.
 """
 
 import time
@@ -77,8 +78,9 @@ def records(climb: Run) -> Iterator[tuple[str, str, str, Any, str]]:
             yield "loss", training, "", seed, _joined(losses[:FIRST_LOSSES, o, s], ".8g")
         for evaluation in SHOWN.get(training, ()):
             curve = curves[:, o, :, EVALUATED.index(evaluation)]
-            yield "curve-mean", training, evaluation, "", _joined(curve.mean(1), ".3f")
-            yield "curve-sd", training, evaluation, "", _joined(curve.std(1), ".3f")
+            yield "curve-mean", training, evaluation, "", _joined(curve.mean(1), ".3g")
+            if len(climb.seeds) > 1:
+                yield "curve-sd", training, evaluation, "", _joined(curve.std(1), ".3g")
 
 
 def _joined(values: np.ndarray, form: str = ".4f") -> str:

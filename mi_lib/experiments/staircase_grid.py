@@ -68,8 +68,9 @@ THREE = ("infonce", "anchor", "anchor:nu=k")
 def _gaussian(
     name: str, seeds: int, cut: tuple[int, int] = (1, 99), options: Mapping = CUBIC, **changes: Any
 ) -> Table:
-    """A Gaussian table; ``cut`` says how many seeds and trainings make a piece."""
-    settings = Settings(**{"trainings": PAPER, **changes})
+    """A Gaussian table; ``cut`` says how many seeds and trainings make a piece. The curves of its
+    many seeds are stored more coarsely than others', to keep the folder small."""
+    settings = Settings(**{"trainings": PAPER, "block": 200, **changes})
     return Table(name, "gaussian", settings, seeds, options, *cut)
 
 

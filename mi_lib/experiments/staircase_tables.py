@@ -158,11 +158,13 @@ def curves(table: Stored) -> pd.DataFrame:
     rows = table.records[table.records["record"].str.startswith("curve")]
     pooled = []
     for (training, evaluation), part in rows.groupby(["training", "evaluation"]):
-        means, sds = (
-            np.stack(part.loc[part["record"] == f"curve-{kind}", "values"].tolist())
-            for kind in ("mean", "sd")
-        )
-        weight = np.array([seeds[k] for k in part.loc[part["record"] == "curve-mean", "piece"]])
+        by_piece = part.pivot(index="piece", columns="record", values="values")
+        means = np.stack(by_piece["curve-mean"].tolist())
+        sds = np.zeros_like(means)  # a piece of one seed stores no spread
+        for place, values in enumerate(by_piece.get("curve-sd", [])):
+            if isinstance(values, np.ndarray):
+                sds[place] = values
+        weight = np.array([seeds[key] for key in by_piece.index])
         mean = weight @ means / weight.sum()
         spread = weight @ (sds**2 + means**2) / weight.sum() - mean**2
         frame = pd.DataFrame({"mean": mean, "sd": np.sqrt(np.maximum(spread, 0))})
