@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mi_lib.claims import registry, self_supervised  # noqa: F401
-from mi_lib.experiments import ssl_tables
+from mi_lib.experiments import ssl_grid, ssl_tables
 from mi_lib.experiments.self_supervised import MODULES, pieces
 from mi_lib.experiments.ssl_tables import difference, judged, numbers, summary
 from mi_lib.results import Stored, interval
@@ -59,6 +59,12 @@ def rows_of(name, seed, value, wide=1.0):
         yield "scale", name, "sd log r", seed, "2.0"
         yield "scale", name, "plug-in", seed, "4.0"
     yield "curve", name, "top-1", seed, "12 14 16 18 19"
+
+
+@pytest.fixture(autouse=True)
+def three_seeds(monkeypatch):
+    """The invented tables have three seeds of everything."""
+    monkeypatch.setattr(ssl_grid, "MORE_SEEDS", {})
 
 
 @pytest.fixture
@@ -205,3 +211,11 @@ def test_verdicts_follow_from_a_complete_table(name, case, top_1, wide, tmp_path
 def test_a_partial_table_gives_no_verdict(name, table, monkeypatch):
     monkeypatch.setattr(ssl_tables, "stored", lambda profile: table)
     assert registry.get(name).run().verdict == "not run"
+
+
+def test_more_seeds_of_one_pair(monkeypatch):
+    monkeypatch.setattr(ssl_grid, "MORE_SEEDS", {("laptop", ("infonce", "anchor")): 5})
+    keys = [piece.key for piece in pieces("self-supervised", "laptop")]
+    assert len(keys) == len(set(keys)) == 22 + 2
+    assert keys[-2:] == ["laptop-infonce-anchor-seed03", "laptop-infonce-anchor-seed04"]
+    assert len(pieces("self-supervised", "paper")) == 22
