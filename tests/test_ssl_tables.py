@@ -189,6 +189,7 @@ EXPECTED = {
     "ssl-js": ("reproduced", "not reproduced", "not reproduced"),
     "ssl-collapse": ("reproduced", "partly", "not reproduced"),
     "ssl-dynamics": ("reproduced", "not reproduced", "partly"),
+    "ssl-other-score": ("not reproduced", "partly", "not reproduced"),
 }
 
 
