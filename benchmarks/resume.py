@@ -2,8 +2,9 @@
 
     python benchmarks/resume.py        # 20 kills of `python -m mi_lib sweep gaussian`, profile ci
 
-Prints after each kill how many pieces were finished. In the end every piece must be there, and a
-file that was once finished must never have been written again. Exit code 1 where that fails.
+Prints after each kill how many pieces were finished; a run that ended before its kill begins a new
+sweep. In the end every piece must be there, and a file that was once finished must never have been
+written again. Exit code 1 where that fails.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from mi_lib.experiments import experiment
 
 
 def finished(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -33,37 +36,40 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     moments = random.Random(given.seed)
+    wanted = {f"{piece.key}.csv" for piece in experiment("gaussian").pieces("gaussian", "ci")}
     with tempfile.TemporaryDirectory() as folder:
-        results = Path(folder)
-        command = [sys.executable, "-m", "mi_lib", "sweep", "gaussian", "--profile", "ci"]
-        command += ["--output", str(results)]
-        wrong: list[str] = []
-        known = finished(results)
-        for kill in range(1, given.kills + 1):
+        wrong, known, kills = [], {}, 0
+        results = Path(folder) / "0"
+        while kills < given.kills:
+            child = subprocess.Popen(command(results), stdout=subprocess.DEVNULL)
             wait = moments.uniform(0, given.longest)
-            child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
             try:
                 child.wait(wait)
-                how = "ended by itself"
             except subprocess.TimeoutExpired:
                 child.send_signal(signal.SIGKILL)
                 child.wait()
-                how = f"killed after {wait:4.1f} s"
+                kills += 1
             time.sleep(0.5)  # the workers die with it; a file that they were writing stays hidden
             now = finished(results)
             wrong += changed(known, now)
             known = now
-            print(f"{kill:3}  {how}: {len(known)} pieces finished, {len(wrong)} lost or repeated")
-        start = time.perf_counter()
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-        print(done.stdout.strip().splitlines()[1])
+            print(
+                f"{kills:3} kills, {wait:4.1f} s: {len(known)} pieces finished, {len(wrong)} wrong"
+            )
+            if set(known) == wanted:
+                results, known = Path(folder) / str(kills), {}
+        done = subprocess.run(command(results), stdout=subprocess.DEVNULL)
         now = finished(results)
         wrong += changed(known, now)
-        left = sorted(p.name for p in results.rglob("*") if p.is_file() and p.suffix != ".csv")
-    print(f"last run: {time.perf_counter() - start:.0f} s, exit code {done.returncode}")
-    print(f"{len(now)} pieces in the end; lost or repeated: {wrong or 'none'}")
-    print(f"files left over: {len(left)}")
-    return int(bool(wrong) or bool(done.returncode))
+    missing = sorted(wanted - set(now))
+    print(f"in the end {len(now)} pieces, missing {missing or 'none'}, wrong {wrong or 'none'}")
+    return int(bool(wrong) or bool(missing) or bool(done.returncode))
+
+
+def command(results: Path) -> list[str]:
+    """The real command, writing to a folder."""
+    given = ["sweep", "gaussian", "--profile", "ci", "--output", str(results)]
+    return [sys.executable, "-m", "mi_lib", *given]
 
 
 if __name__ == "__main__":

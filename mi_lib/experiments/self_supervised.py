@@ -26,9 +26,9 @@ from .ssl_losses import SUPERVISED, alignment, get, linear_cka, uniformity
 from .ssl_networks import Encoder
 from .ssl_probe import probe
 from .ssl_start import start_gradients
-from .ssl_training import Member, Pretraining, Settings
+from .ssl_training import FIRST_LOSSES, Member, Pretraining, Settings
 
-__all__ = ["MODULES", "make_run", "pieces", "run"]
+__all__ = ["FIRST_LOSSES", "MODULES", "make_run", "pieces", "run"]
 
 # Whose code decides the numbers of a piece.
 MODULES = tuple(

@@ -61,6 +61,7 @@ TOGETHER = (
     ("js",),
     ("chi-square",),
     ("spherical",),
+    ("spherical-root",),
     ("spherical-scaled",),
     (SUPERVISED,),
 )

@@ -28,10 +28,11 @@ def both_ways(loss: Callable[..., Loss], scores: Scores) -> Loss:
     return (loss(scores, contrast="x") + loss(scores, contrast="y")) / 2
 
 
-def scaled_spherical(ratio: Scores) -> Loss:
+def scaled_spherical(ratio: Scores, power: float = 1.0) -> Loss:
     """The spherical loss times B = K + 1, which makes its gradient at equal ratios that of the log
-    score (see `ssl_start`)."""
-    return len(ratio) * both_ways(objectives.spherical_pd, ratio)
+    score (see `ssl_start`), or times a power of B. The root of B gives the loss of the paper's
+    Table 6, which has the score of its Table 4 without the factor."""
+    return len(ratio) ** power * both_ways(objectives.spherical_pd, ratio)
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,15 @@ OBJECTIVES: Mapping[str, Objective] = MappingProxyType(
     {
         "infonce": Objective("InfoNCE", partial(both_ways, objectives.infonce), k="B"),
         "anchor": Objective("InfoNCE-anchor", partial(both_ways, objectives.anchor)),
-        "spherical": Objective("spherical", partial(both_ways, objectives.spherical_pd), pd=True),
+        "spherical": Objective(
+            "spherical, Table 4", partial(both_ways, objectives.spherical_pd), pd=True
+        ),
         "js": Objective("JS", objectives.js, k="1"),
         "chi-square": Objective(
             "chi-square", objectives.chi_square_pd, temperature=0.1, pd=True, k="1"
+        ),
+        "spherical-root": Objective(
+            "spherical, Table 6", partial(scaled_spherical, power=0.5), pd=True
         ),
         "spherical-scaled": Objective("spherical times B", scaled_spherical, pd=True),
     }

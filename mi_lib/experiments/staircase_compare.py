@@ -8,14 +8,15 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from ..results import Interval, Stored, interval, paired
+from ..results import Stored, interval, paired, two_decimals
 from ..validate import one_of
 from .staircase_grid import GRID
 from .staircase_tables import (
+    DIVERGED,
+    ESTIMATORS,
     PAPER_EIGHT,
     plateaus,
     rmse_by_seed,
-    rmse_difference,
     select,
     stored,
 )
@@ -48,6 +49,7 @@ PUBLISHED_ERRORS: Mapping[str, tuple[float, float]] = MappingProxyType(
     }
 )
 THREE = ("InfoNCE", "InfoNCE-anchor", "anchor, nu = K")
+TRAINED = tuple(ESTIMATORS[name][0] for name in THREE)
 
 
 def beside_published(table: Stored) -> pd.DataFrame:
@@ -67,13 +69,12 @@ def beside_published(table: Stored) -> pd.DataFrame:
 
 def errors_beside_published(experiment: str, table: Stored) -> pd.DataFrame:
     """Mean absolute errors over the levels: published, one run with a joint critic; ours, the mean
-    over seeds with the critic of the table. Training batches, nominal truth."""
+    over seeds of each seed's, with the critic of the table. Training batches, nominal truth."""
     place = ("mnist", "text").index(one_of("experiment", experiment, ("mnist", "text")))
     frame, rows = plateaus(table), {}
     for name, readings in PUBLISHED_ERRORS.items():
         part = select(frame, PUBLISHED[name][0])
-        mean = part.groupby("truth")["value"].mean()
-        ours = np.abs(mean - mean.index).mean() if len(mean) else math.nan
+        ours = (part["value"] - part["truth"]).abs().mean() if len(part) else math.nan
         rows[name] = {"published, joint": readings[place], "ours, separable": ours}
     return pd.DataFrame(rows).T.rename_axis("mean absolute error")
 
@@ -90,12 +91,17 @@ def errors_across(tables: Mapping[str, Stored], record: str = "train") -> pd.Dat
 
 def _against_anchor(frame: pd.DataFrame, name: str) -> str:
     own = rmse_by_seed(frame, name)
+    return _beside(own, {} if name == "InfoNCE-anchor" else rmse_by_seed(frame, "InfoNCE-anchor"))
+
+
+def _beside(own: Mapping[int, float], other: Mapping[int, float]) -> str:
+    """A mean over seeds and, where another has some of these seeds, the paired difference."""
     if not own:
         return "not run"
-    mean = f"{np.mean(list(own.values())):.2f}"
-    if name == "InfoNCE-anchor":
-        return mean
-    return f"{mean}  {rmse_difference(frame, name, 'InfoNCE-anchor')}"
+    if max(own.values()) >= DIVERGED:
+        return "diverged"
+    mean = two_decimals(float(np.mean(list(own.values()))))
+    return f"{mean}  {paired(own, other)}" if set(own) & set(other) else mean
 
 
 def ablation_of(name: str) -> Stored:
@@ -105,23 +111,18 @@ def ablation_of(name: str) -> Stored:
 
 def ablations(record: str = "train") -> pd.DataFrame:
     """A row an ablation that trains all three of InfoNCE, nu = 1 and nu = K: the RMSE of each, and
-    its paired change from the setting that all ablations depart from (positive: worse)."""
+    its paired change from the setting that all ablations depart from (positive: worse), over the
+    seeds of the ablations."""
+    grids = [g for g in GRID["ablations"]["laptop"] if g.settings.trainings == TRAINED]
     base = plateaus(stored("gaussian", "laptop-b64"), record)
-    rows = {"none": {name: _changed(base, base, name) for name in THREE}}
-    for grid in GRID["ablations"]["laptop"]:
-        frame = plateaus(stored("ablations", grid.name), record)
-        if grid.settings.trainings == ("infonce", "anchor", "anchor:nu=k"):
-            row = {name: _changed(frame, base, name) for name in THREE}
-            rows[grid.name.removeprefix("laptop-")] = row
+    base = base[base["seed"] < min(grid.seeds for grid in grids)]
+    frames = {g.name: plateaus(stored("ablations", g.name), record) for g in grids}
+    rows = {"none": {name: _beside(rmse_by_seed(base, name), {}) for name in THREE}}
+    for title, frame in frames.items():
+        rows[title.removeprefix("laptop-")] = {
+            name: _beside(rmse_by_seed(frame, name), rmse_by_seed(base, name)) for name in THREE
+        }
     return pd.DataFrame(rows).T.rename_axis("ablation")
-
-
-def _changed(frame: pd.DataFrame, base: pd.DataFrame, name: str) -> str:
-    own = rmse_by_seed(frame, name)
-    if not own:
-        return "not run"
-    mean = f"{np.mean(list(own.values())):.2f}"
-    return mean if frame is base else f"{mean}  {paired(own, rmse_by_seed(base, name))}"
 
 
 def option_errors(table: Stored, option: str, record: str = "train") -> pd.DataFrame:
@@ -159,14 +160,10 @@ def _mean_rmse(frame: pd.DataFrame, estimator: str) -> float:
     return float(np.mean(list(rmse_by_seed(frame, estimator).values())))
 
 
-def option_difference(table: Stored, first: str, second: str, record: str = "train") -> Interval:
-    """RMSE of the plug-in of one training minus that of another, paired over seeds."""
-    return rmse_difference(plateaus(table, record), f"{first}/plug-in", f"{second}/plug-in")
-
-
 def remembered(table: Stored, names: Sequence[str]) -> pd.DataFrame:
-    """Estimate on training batches minus estimate on fresh ones by level, with the interval over
-    seeds: what a critic owes to rows that it has seen."""
+    """Estimate on training batches (the last quarter of a level) minus estimate on fresh rows (at
+    its end) by level, with the interval over seeds: what a critic owes to rows that it has seen,
+    less what it learnt in that last quarter."""
     train, fresh = plateaus(table), plateaus(table, "held-out")
     rows = {}
     for name in names:

@@ -40,6 +40,7 @@ OTHERS: Mapping[str, tuple[str, str]] = MappingProxyType(
 ESTIMATORS: Mapping[str, tuple[str, str]] = MappingProxyType({**PAPER_EIGHT, **OTHERS})
 
 
+DIVERGED = 1e30  # bits: stands for the error of a run whose reading is not a finite number
 POINTS, ROUNDS = 4096, 40  # pairs a round, for targets by sampling
 
 
@@ -84,10 +85,12 @@ def select(frame: pd.DataFrame, estimator: str) -> pd.DataFrame:
 
 
 def rmse_by_seed(frame: pd.DataFrame, estimator: str) -> dict[int, float]:
-    """For each seed the root mean square error over the levels."""
+    """For each seed the root mean square error over the levels; `DIVERGED` where it has no finite
+    value."""
     rows = select(frame, estimator)
     squares = (rows["value"] - rows["truth"]).pow(2).groupby(rows["seed"]).mean()
-    return {int(seed): math.sqrt(value) for seed, value in squares.items()}
+    roots = {int(seed): math.sqrt(value) for seed, value in squares.fillna(math.inf).items()}
+    return {seed: min(root, DIVERGED) for seed, root in roots.items()}
 
 
 def summary(frame: pd.DataFrame, reference: str = "InfoNCE-anchor") -> pd.DataFrame:

@@ -14,10 +14,11 @@ _COLOURS = {
     "js": "#7b3294",
     "chi-square": "#e08214",
     "spherical": RED,
+    "spherical-root": "#b2182b",
     "spherical-scaled": "#d6604d",
     "supervised": GREY,
 }
-_DASHED = ("spherical-scaled", "supervised")
+_DASHED = ("spherical-root", "spherical-scaled", "supervised")
 
 
 def probe_accuracies(
