@@ -224,7 +224,7 @@ def test_finer_looks_are_paired_with_the_same_trials(world, folders, monkeypatch
     assert looks.complete
     monkeypatch.setattr(protein_tables, "looks", lambda: looks)
     shown = protein_tables.finer_looks()
-    assert shown.loc["InfoNCE-anchor, nu = 1", "roles"] == "+0.10 [+0.10, +0.10] *"
-    assert shown.loc["JS", "published"] == "-0.10 [-0.10, -0.10] *"
+    assert shown.loc["InfoNCE-anchor, nu = 1", "roles"] == "+0.100 [+0.100, +0.100] *"
+    assert shown.loc["JS", "published"] == "-0.100 [-0.100, -0.100] *"
     assert shown.loc["JS", ["best step, every 500", "best step, every 50"]].tolist() == [500, 150]
     assert list(shown.index)[0] == "chi-square (DRF)" and "LMI" not in shown.index

@@ -18,8 +18,10 @@ _HEAD = """# Scoreboard
 
 What of the paper holds. Each row is one statement; its verdict was computed from the numbers in the
 linked cell, not typed. A *falsified twin* is the same check run on a deliberately wrong version of
-the statement: it must come out differently, or the check could not fail. Statements marked *ours*
-are not in the paper {cite}`ryu2025contrastive`.
+the statement: it must come out differently, or the check could not fail. (Of experiments whose
+outcome nobody knew the twin is the opposite, which differs by construction; that such a check can
+fail is tested on invented tables.) Statements marked *ours* are not in the paper
+{cite}`ryu2025contrastive`.
 
 This page is written by `python -m mi_lib claims`; a disagreement between a computed and a recorded
 verdict is an error there and fails the build.

@@ -191,8 +191,9 @@ def against(
     return pd.DataFrame(columns)
 
 
-def _starred(gap: Interval) -> str:
-    return f"{gap}{' *' if gap.excludes_zero else ''}"
+def _starred(gap: Interval, digits: int = 2) -> str:
+    shown = f"{gap.mean:+.{digits}f} [{gap.low:+.{digits}f}, {gap.high:+.{digits}f}]"
+    return f"{shown}{' *' if gap.excludes_zero else ''}"
 
 
 def stops(records: pd.DataFrame) -> pd.DataFrame:
@@ -230,17 +231,20 @@ def looks() -> Stored:
 
 
 def finer_looks(which: str = "auroc") -> pd.DataFrame:
-    """A row a critic: the median of its best step with a look every 500 and every 50 steps, and the
-    gain of the finer looks by set of candidates, paired over the same trials; a star where the
-    interval excludes zero."""
-    table = LOOKS["laptop"][0]
-    coarse, fine = stored("laptop", table.task).records, looks().records
+    """A row a critic: the median of its best step (over both protocols) with a look every 500 and
+    every 50 steps, and the gain of the finer looks by set of candidates, paired over the same
+    trials; a star where the interval excludes zero. Empty where nothing is stored."""
+    table, fine = LOOKS["laptop"][0], looks()
+    if not fine.complete:
+        return pd.DataFrame()
+    records = {500: stored("laptop", table.task).records, table.settings.every: fine.records}
     columns = {
-        f"best step, every {every}": stops(records)["median best step"]
-        for every, records in ((500, coarse), (table.settings.every, fine))
+        f"best step, every {every}": stops(rows)["median best step"]
+        for every, rows in records.items()
     }
+    coarse, fine = records.values()
     for evaluation, protocol in EVALUATIONS.items():
         gains = metric(fine, evaluation, which) - metric(coarse, evaluation, which)
         found = {NAMES[m]: _corrected(gains[m], table, protocol) for m in table.settings.objectives}
-        columns[evaluation] = pd.Series({name: _starred(gap) for name, gap in found.items()})
+        columns[evaluation] = pd.Series({name: _starred(gap, 3) for name, gap in found.items()})
     return pd.DataFrame(columns).loc[[NAMES[m] for m in NAMES if m in table.settings.objectives]]
