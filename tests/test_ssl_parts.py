@@ -166,6 +166,7 @@ def test_the_papers_settings():
     assert {name for name, o in OBJECTIVES.items() if o.pd} == {
         "spherical",
         "chi-square",
+        "spherical-root",
         "spherical-scaled",
     }
     x, y = draw(5, 3), draw(5, 3, seed=1)
@@ -173,6 +174,17 @@ def test_the_papers_settings():
     torch.testing.assert_close(get("anchor").model(x, y), cosine / 0.2)
     with pytest.raises(ValueError, match="choose one of anchor"):
         get("clip")
+
+
+def test_the_spherical_loss_of_table_6_written_out():
+    """K/(K + 1) E[-r_1 / |(1, r)|] + 1/(K + 1) E[-1 / |(1, r)|], either view contrasting; K = 2."""
+    r, found = draw(3, 3).exp(), 0.0
+    for rows in (r, r.mT):  # rows share what is contrasted
+        for own, one, two in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+            pair = math.hypot(1, rows[own, own], rows[own, one])
+            strangers = math.hypot(1, rows[own, one], rows[own, two])
+            found -= (2 * float(rows[own, own]) / pair + 1 / strangers) / 3 / 6
+    assert float(get("spherical-root").loss(r)) == pytest.approx(found)
 
 
 def test_infonce_written_out():
@@ -231,6 +243,7 @@ def test_times_b_the_spherical_gradient_is_the_log_one_but_for_the_factorisation
     log = score_gradient(get("anchor"), torch.zeros(16, 16))
     assert score_gradient(get("spherical-scaled"), equal) == pytest.approx(log)
     assert score_gradient(get("spherical"), equal) == pytest.approx(log / 16)
+    assert score_gradient(get("spherical-root"), equal) == pytest.approx(log / 4)
     near = torch.full((16, 16), 0.8, dtype=torch.float64)
     assert score_gradient(get("spherical-scaled"), near) < log / 3
 
