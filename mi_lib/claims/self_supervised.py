@@ -170,7 +170,7 @@ def similar_rules(rules: int = 2) -> list[Part]:
     statement="At laptop scale InfoNCE yields the strongest representations: a higher top-1 "
     "accuracy than each of the four other objectives, paired over seeds.",
     page=PAGE,
-    recorded="not run",
+    recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
     experiment=True,
@@ -191,7 +191,7 @@ def strongest(flipped: bool = False) -> list[Part]:
     statement="At laptop scale the anchor does not give a better top-1 accuracy than InfoNCE: its "
     "gain is not above zero beyond the interval, and below one point.",
     page=PAGE,
-    recorded="not run",
+    recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
     experiment=True,
@@ -236,7 +236,7 @@ def nearly_constant(flipped: bool = False) -> list[Part]:
     statement="At laptop scale the anchor recovers the scale of the ratio (mean of log C(y) nearer "
     "0 than InfoNCE's, and within a factor of two) and its features are not better.",
     page=PAGE,
-    recorded="not run",
+    recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
     experiment=True,
