@@ -89,6 +89,8 @@ class Stored:
         pieces = f"{len(self.there)} of {len(self.pieces)} pieces, {len(seeds)} seed(s)"
         if {a["code_hash"] for a in self.about} != {code_hash(self.modules)}:
             pieces += "; made by OLDER CODE than this book's"
+        if kept := sum("made_by_code" in a for a in self.about):
+            pieces += f"; {kept} kept from older code after a check"
         name = self.pieces[0].experiment
         return f"{name}: {self.word}; {pieces}\n    " + "; ".join(words)
 

@@ -131,6 +131,10 @@ def test_a_partial_table_says_so(table, tmp_path):
     assert "complete" in table.status()
     assert "PARTIAL; 4 of 5 pieces, 3 seed(s)" in partial.status()
     assert "OLDER CODE" in partial.status()
+    assert "after a check" not in table.status()
+    checked = Stored(table.pieces, table.folder, CODE)
+    checked.about[0]["made_by_code"] = "older"
+    assert "1 kept from older code after a check" in checked.status()
     empty = Stored(table.pieces, tmp_path, CODE)
     assert empty.status() == "not run: 0 of 4 pieces are stored"
     assert empty.records.empty
