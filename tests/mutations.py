@@ -235,6 +235,20 @@ GROUPS = [
         ],
     ),
     Group(
+        "mi_lib.experiments.staircase_compare",
+        "tests/test_staircase_compare.py",
+        "",
+        [
+            ('base = base[base["seed"] <', 'base = base[base["seed"] >='),
+            ('{} if name == "InfoNCE-anchor" else', "{} if True else"),
+            ("gaps = (both[0] - both[1])", "gaps = (both[1] - both[0])"),
+            (
+                '(part["value"] - part["truth"]).abs().mean()',
+                'abs((part["value"] - part["truth"]).mean())',
+            ),
+        ],
+    ),
+    Group(
         "mi_lib.experiments.ssl_augment",
         "tests/test_ssl_parts.py",
         "view or crop or brightness or grey or jitter",
@@ -253,7 +267,8 @@ GROUPS = [
         "either or settings or written_out or both_ways or log_means or cka or times_b",
         [
             ('loss(scores, contrast="y")) / 2', 'loss(scores, contrast="x")) / 2'),
-            ("return len(ratio) * both_ways", "return both_ways"),
+            ("return len(ratio) ** power * both_ways", "return both_ways"),
+            ("partial(scaled_spherical, power=0.5)", "scaled_spherical"),
             ("others = negatives(model.mT)", "others = negatives(model)"),
             ("(part - part.mean(0) for part", "(part for part"),
             ("negatives(-2 * (2 - 2 * cosines))", "-2 * (2 - 2 * cosines)"),
