@@ -78,7 +78,7 @@ class Stored:
         return "complete" if self.complete else "PARTIAL" if self.there else "not run"
 
     def status(self) -> str:
-        """Two lines for a page: how much is there; with which device, code and time."""
+        """Lines for a page: how much is there; with which device, code and time; what was kept."""
         if not self.there:
             return f"not run: 0 of {len(self.pieces)} pieces are stored"
         seeds = sorted({s for piece in self.there for s in piece.config["seeds"]})
@@ -89,10 +89,10 @@ class Stored:
         pieces = f"{len(self.there)} of {len(self.pieces)} pieces, {len(seeds)} seed(s)"
         if {a["code_hash"] for a in self.about} != {code_hash(self.modules)}:
             pieces += "; made by OLDER CODE than this book's"
+        lines = [f"{self.pieces[0].experiment}: {self.word}; {pieces}", "; ".join(words)]
         if kept := sum("made_by_code" in a for a in self.about):
-            pieces += f"; {kept} kept from older code after a check"
-        name = self.pieces[0].experiment
-        return f"{name}: {self.word}; {pieces}\n    " + "; ".join(words)
+            lines.append(f"{kept} pieces kept from older code after a check")
+        return "\n    ".join(lines)
 
     def _hours(self) -> str:
         """Processor time; where an older piece did not store it, time by the clock."""

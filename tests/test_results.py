@@ -134,7 +134,7 @@ def test_a_partial_table_says_so(table, tmp_path):
     assert "after a check" not in table.status()
     checked = Stored(table.pieces, table.folder, CODE)
     checked.about[0]["made_by_code"] = "older"
-    assert "1 kept from older code after a check" in checked.status()
+    assert "1 pieces kept from older code after a check" in checked.status()
     empty = Stored(table.pieces, tmp_path, CODE)
     assert empty.status() == "not run: 0 of 4 pieces are stored"
     assert empty.records.empty
