@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mi_lib.claims import registry, self_supervised  # noqa: F401
+from mi_lib.claims import registry, self_supervised_runs  # noqa: F401
 from mi_lib.experiments import ssl_grid, ssl_tables
 from mi_lib.experiments.self_supervised import MODULES, pieces
 from mi_lib.experiments.ssl_tables import difference, judged, numbers, summary

@@ -43,6 +43,7 @@ CHAPTERS = (
     "staircase_reasons",
     "decodable",
     "self_supervised",
+    "self_supervised_runs",
     "proteins",
 )
 for _chapter in CHAPTERS:
