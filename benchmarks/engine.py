@@ -144,6 +144,16 @@ def image_samples(digits: torch.Tensor, batch: int) -> Callable[[], torch.Tensor
     return lambda: [torch.stack([sample() for _ in range(batch)]) for _ in "xy"]
 
 
+def ten(batch: Callable[[], object]) -> Callable[[], None]:
+    """Ten batches one after another, as a loader delivers them."""
+
+    def work() -> None:
+        for _ in range(10):
+            batch()
+
+    return work
+
+
 def loaders() -> None:
     """Batches of 64 pairs with ten slots: 768 numbers a review, 28 x 28 pixels a digit."""
     stream, labels = [torch.Generator().manual_seed(0)], torch.arange(1000) >= 500
@@ -152,11 +162,13 @@ def loaders() -> None:
         for n, row in enumerate(rows):
             np.save(Path(name) / f"{n // 500}-{n % 500}.npy", row)
         task = Channel(Source(torch.from_numpy(rows), labels))
-        slow, fast = medians(text_samples(Path(name), 10, 64), lambda: task.draw(4.0, 64, stream))
+        samples = text_samples(Path(name), 10, 64)
+        slow, fast = medians(ten(samples), ten(lambda: task.draw(4.0, 64, stream)))
     print(f"batches of text                 {slow / fast:7.1f} x a file a review")
     digits = (torch.rand(1000, 784) * 255).to(torch.uint8)
     pictures = Channel(Source(digits, labels, Grid(28)))
-    slow, fast = medians(image_samples(digits, 64), lambda: pictures.draw(4.0, 64, stream))
+    samples = image_samples(digits, 64)
+    slow, fast = medians(ten(samples), ten(lambda: pictures.draw(4.0, 64, stream)))
     print(f"batches of images               {slow / fast:7.1f} x a canvas a picture")
 
 

@@ -97,10 +97,15 @@ def test_the_crossover_inverts_the_capacity():
         assert 1 + p * math.log2(p) + (1 - p) * math.log2(1 - p) == pytest.approx(rate, abs=1e-9)
 
 
+def all_rows(table):
+    """Row n of the table in slot n of one pair."""
+    return torch.arange(len(table)).view(1, 1, -1), torch.zeros(1, 1)
+
+
 def test_a_grid_puts_slots_in_two_rows_and_keeps_their_places():
-    rows = torch.zeros(1, 1, 10, 4)
-    rows[..., 7, :] = 255  # second row, third place
-    picture = Grid(2, size=None)(rows, torch.zeros(1, 1)).view(4, 10)
+    table = torch.zeros(10, 4)
+    table[7] = 255  # second row, third place
+    picture = Grid(2, size=None)(table, *all_rows(table)).view(4, 10)
     assert picture[2:, 4:6].min() == 1
     assert picture.sum() == 4
 
@@ -108,14 +113,40 @@ def test_a_grid_puts_slots_in_two_rows_and_keeps_their_places():
 def test_resizing_keeps_a_constant_picture_and_its_range():
     matrix = resizing(56, 64)
     torch.testing.assert_close(matrix.sum(1), torch.ones(64))
-    picture = Grid(28)(torch.full((1, 1, 10, 784), 255.0), torch.zeros(1, 1))
+    table = torch.full((10, 784), 255.0)
+    picture = Grid(28)(table, *all_rows(table))
     torch.testing.assert_close(picture, torch.ones(1, 1, 4096))
+
+
+@pytest.mark.parametrize("slots", [1, 3, 4, 10])
+@pytest.mark.parametrize("size", [None, 17, 64])
+def test_a_picture_added_up_from_pieces_is_the_whole_one_resized(slots, size):
+    """Against torch's own resize of the joined digits."""
+    table = (torch.rand(50, 784, generator=torch.Generator().manual_seed(0)) * 255).byte()
+    pick = torch.randint(50, (2, 5, slots), generator=torch.Generator().manual_seed(1))
+    found = Grid(28, size)(table, pick, torch.zeros(2, 5))
+    high = 1 if slots % 2 else 2
+    digits = (table[pick].double() / 255).view(10, high, slots // high, 28, 28)
+    whole = torch.cat(digits.unbind(2), -1).flatten(1, 2)[:, None]
+    if size is not None:
+        whole = torch.nn.functional.interpolate(whole, (size, size), mode="bicubic", antialias=True)
+    torch.testing.assert_close(found, whole.clamp(0, 1).float().view(2, 5, -1), rtol=0, atol=1e-6)
+
+
+def test_a_grid_notices_another_table():
+    grid, black, white = Grid(2, 4), torch.zeros(4, 4), torch.full((4, 4), 255.0)
+    assert grid(black, *all_rows(black)).max() == 0
+    assert grid(white, *all_rows(white)).min() > 0.99
 
 
 def test_a_nuisance_is_added_behind_the_digits_and_needs_images():
     backgrounds = backgrounds_from(np.full((3, 32, 32, 3), 51, np.uint8), 4)
-    rows, chance = torch.zeros(1, 2, 4, 4), torch.tensor([[0.0, 0.99]])
-    picture = Grid(2, 4, backgrounds, 0.5)(rows, chance)
+    table, pick, chance = (
+        torch.zeros(4, 4),
+        torch.zeros(1, 2, 4).long(),
+        torch.tensor([[0.0, 0.99]]),
+    )
+    picture = Grid(2, 4, backgrounds, 0.5)(table, pick, chance)
     torch.testing.assert_close(picture, torch.full((1, 2, 16), 0.1))
     with pytest.raises(ValueError, match="needs backgrounds"):
         Grid(2, nuisance=0.5)

@@ -21,26 +21,32 @@ from torch import Tensor
 from ..ratio_law import jsd_of_law
 from ..validate import real_number, whole_number
 
-Rows, Chance = Float[Tensor, "s b slots d"], Float[Tensor, "s b"]
+Table, Pick, Chance = Float[Tensor, "n d"], Int[Tensor, "s b slots"], Float[Tensor, "s b"]
 
 
-def flatten(rows: Rows, chance: Chance) -> Float[Tensor, "s b slots*d"]:
+def gather(table: Float[Tensor, "n ..."], pick: Pick) -> Float[Tensor, "s b slots ..."]:
+    """The picked rows of a table."""
+    return table.index_select(0, pick.flatten()).unflatten(0, pick.shape).float()
+
+
+def flatten(table: Table, pick: Pick, chance: Chance) -> Float[Tensor, "s b slots*d"]:
     """The rows of all slots, one after another."""
-    return rows.flatten(-2)
+    return gather(table, pick).flatten(-2)
 
 
 class Source:
     """One side of a pair: a labelled table, and how the rows of all slots become one vector.
 
-    ``assemble(rows, chance)`` may use a uniform number a pair, for noise that is nobody's label.
+    ``assemble(table, pick, chance)`` joins the picked rows; it may use a uniform number a pair, for
+    noise that is nobody's label.
     ``held_out`` lists rows that training never shows; without it, fresh draws come from all rows.
     """
 
     def __init__(
         self,
-        rows: Float[Tensor, "n d"],
+        rows: Table,
         labels: Int[Tensor, " n"],
-        assemble: Callable[[Rows, Chance], Tensor] = flatten,
+        assemble: Callable[[Table, Pick, Chance], Tensor] = flatten,
         held_out: Sequence[int] | None = None,
     ):
         labels = labels.cpu().long()
@@ -69,9 +75,9 @@ class Source:
 
     def dim(self, slots: int) -> int:
         """Dimension of the vector of so many slots."""
-        row = self.rows(torch.device("cpu"))[:1].float()
+        first = torch.zeros(1, 1, slots, dtype=torch.long, device="cpu")
         chance = torch.zeros(1, 1, device="cpu")
-        return self.assemble(row.expand(1, 1, slots, -1), chance).shape[-1]
+        return self.assemble(self.rows(first.device), first, chance).shape[-1]
 
     def rows(self, device: torch.device) -> Tensor:
         """The table on a device, copied there once."""
@@ -88,9 +94,7 @@ class Source:
             torch.tensor(v, device=labels.device)[group] for v in (self._starts, self._counts)
         )
         pick = starts + (uniform[..., :-1] * counts).long().clamp(max=counts - 1)
-        table = self.rows(labels.device)
-        rows = table.index_select(0, pick.flatten()).unflatten(0, pick.shape)
-        return self.assemble(rows.float(), uniform[..., -1])
+        return self.assemble(self.rows(labels.device), pick, uniform[..., -1])
 
 
 class Channel:

@@ -6,7 +6,9 @@ A nuisance adds other images, faintly, behind the digits; it carries no informat
 
 import gzip
 from functools import cache
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +17,7 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from ..validate import real_number
-from .channel import Chance, Rows, Source
+from .channel import Chance, Pick, Source, Table, gather
 from .registry import locate
 
 SIZE = 64  # pixels a side
@@ -39,12 +41,46 @@ def read_idx(path: Path) -> UInt8[np.ndarray, "..."]:
 @cache
 def resizing(old: int, new: int) -> Float[Tensor, "new old"]:
     """The matrix of a smoothed bicubic resize along one axis."""
-    eye = torch.eye(old, device="cpu")[None, None]
-    return F.interpolate(eye, (new, old), mode="bicubic", antialias=True)[0, 0]
+    eye = torch.eye(old, device="cpu")
+    if old == new:
+        return eye
+    return F.interpolate(eye[None, None], (new, old), mode="bicubic", antialias=True)[0, 0]
+
+
+def bands(matrix: Float[Tensor, "new old"], tiles: int) -> tuple[list[int], list[Tensor]]:
+    """A resize cut into the parts of equal tiles along its axis: where the new pixels that a tile
+    touches begin, and its part of the matrix. All parts have one length."""
+    parts = matrix.unflatten(1, (tiles, -1)).unbind(1)
+    touched = [part.any(1).nonzero() for part in parts]
+    length = max(int(t[-1] - t[0]) + 1 for t in touched)
+    starts = [min(int(t[0]), len(matrix) - length) for t in touched]
+    return starts, [part[s : s + length] for part, s in zip(parts, starts, strict=True)]
+
+
+class Placed(NamedTuple):
+    """What every image of a table gives to a picture from every slot, and where it begins."""
+
+    pieces: Float[Tensor, "n*slots height width"]
+    corners: list[tuple[int, int]]
+    shape: tuple[int, int]  # of the picture
+
+
+def place(table: Table, side: int, slots: int, size: int | None) -> Placed:
+    """Put images of ``side`` pixels, values to 255, into two rows (one, if ``slots`` is odd)."""
+    counts = (2, slots // 2) if slots % 2 == 0 else (1, slots)
+    axes = [resizing(side * n, size or side * n).to(table.device) for n in counts]
+    (tops, down), (lefts, across) = (bands(m, n) for m, n in zip(axes, counts, strict=True))
+    images = table.float().unflatten(-1, (side, side)) / 255
+    pieces = [d @ images @ a.mT for d, a in product(down, across)]
+    corners = list(product(tops, lefts))
+    return Placed(torch.stack(pieces, 1).flatten(0, 1), corners, tuple(len(m) for m in axes))
 
 
 class Grid:
     """Joins the images of all slots in two rows and resizes the whole, values in [0, 1].
+
+    Resizing is linear, so a picture is a sum of one piece a slot. The pieces of all images are
+    computed once (320 megabytes for MNIST); a batch adds up those that were picked.
 
     ``backgrounds`` (images, flattened, of the final size) are added with weight ``nuisance``, one
     at random behind each picture.
@@ -59,25 +95,30 @@ class Grid:
     ):
         self.side, self.size = side, size
         self.backgrounds, self.nuisance = backgrounds, real_number(nuisance, "nuisance", 0.0)
+        self._known: dict[int, tuple[Table, Placed]] = {}
         if nuisance and backgrounds is None:
             raise ValueError(f"nuisance={nuisance:g} needs backgrounds; pass images to add")
 
-    def __call__(self, rows: Rows, chance: Chance) -> Float[Tensor, "s b pixels"]:
-        high = 2 if rows.shape[-2] % 2 == 0 else 1
-        wide = rows.shape[-2] // high
-        tiles = rows.unflatten(-1, (self.side, self.side)).unflatten(-3, (high, wide))
-        picture = tiles.transpose(-3, -2).flatten(-4, -3).flatten(-2)
-        if self.size is None:
-            picture = picture / 255
-        else:
-            down, across = (resizing(n, self.size).to(rows) for n in picture.shape[-2:])
-            # The wide axis first: fewer products than the other way round.
-            picture = (down @ (picture @ (across.mT / 255))).clamp(0, 1)
+    def placed(self, table: Table, slots: int) -> Placed:
+        """The pieces of a table, computed when it or the number of slots is new."""
+        if slots not in self._known or self._known[slots][0] is not table:
+            self._known[slots] = table, place(table, self.side, slots, self.size)
+        return self._known[slots][1]
+
+    def __call__(self, table: Table, pick: Pick, chance: Chance) -> Float[Tensor, "s b pixels"]:
+        slots = pick.shape[-1]
+        pieces, corners, shape = self.placed(table, slots)
+        chosen = gather(pieces, pick * slots + torch.arange(slots, device=pick.device))
+        height, width = chosen.shape[-2:]
+        picture = chosen.new_zeros(*chance.shape, *shape)
+        for slot, (top, left) in enumerate(corners):
+            picture[..., top : top + height, left : left + width] += chosen[..., slot, :, :]
+        picture = picture.flatten(-2).clamp_(0, 1)
         if not self.nuisance:
-            return picture.flatten(-2)
+            return picture
         backgrounds = self.backgrounds.to(picture)
         behind = backgrounds[(chance * len(backgrounds)).long().clamp(max=len(backgrounds) - 1)]
-        return (picture.flatten(-2) + self.nuisance * behind).clamp(0, 1)
+        return (picture + self.nuisance * behind).clamp(0, 1)
 
 
 def backgrounds_from(
