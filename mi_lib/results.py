@@ -3,6 +3,7 @@ r"""Read what finished runs left in `results/`, and say what is missing or old.
 Figures, tables and experimental claims are drawn from these files alone, never from a live run.
 """
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -133,6 +134,17 @@ class Interval:
         return f"{mean} [{low}, {high}]"
 
 
+class Factor(Interval):
+    """The interval of log2 of a ratio of errors; printed as the ratio."""
+
+    def __str__(self) -> str:
+        mean, low, high = (
+            two_decimals(2.0**value if value < 1000 else math.inf)
+            for value in (self.mean, self.low, self.high)
+        )
+        return f"x {mean} [{low}, {high}]"
+
+
 def interval(values: Sequence[float] | Float[np.ndarray, " n"], level: float = 0.95) -> Interval:
     """The t-interval of a mean; with one value it is unbounded.
 
@@ -155,3 +167,19 @@ def paired(a: Mapping[Any, float], b: Mapping[Any, float]) -> Interval:
     if not shared:
         raise ValueError("the two share no seed; a paired difference needs the same seeds")
     return interval([a[key] - b[key] for key in shared])
+
+
+def paired_factor(a: Mapping[Any, float], b: Mapping[Any, float]) -> Factor:
+    """By which factor the errors ``a`` are larger than ``b``, over the keys that both have.
+
+    The t-interval of the mean log ratio: errors of bounds reach millions of bits in some seeds, and
+    the mean of their differences would be that of one seed.
+
+    >>> str(paired_factor({1: 3.0, 2: 4.0}, {1: 1.5, 2: 2.0}))
+    'x 2.00 [2.00, 2.00]'
+    """
+    least = 1e-6  # bits
+    logs = [
+        {key: math.log2(max(value, least)) for key, value in errors.items()} for errors in (a, b)
+    ]
+    return Factor(**vars(paired(*logs)))

@@ -14,12 +14,12 @@ from mi_lib.experiments.staircase_tables import (
     plateaus,
     reasons,
     rmse_by_seed,
-    rmse_difference,
+    rmse_factor,
     stored,
     summary,
     targets,
 )
-from mi_lib.results import Stored, interval, paired, results_folder
+from mi_lib.results import Stored, interval, paired, paired_factor, results_folder
 from mi_lib.sweep import Piece, read, sweep
 from mi_lib.training import Settings
 
@@ -97,10 +97,10 @@ def test_a_summary_pairs_over_seeds(table):
     own = rmse_by_seed(frame, "InfoNCE")
     base = rmse_by_seed(frame, "InfoNCE-anchor")
     assert set(own) == {0, 1, 2} == set(base)
-    gap = rmse_difference(frame, "InfoNCE", "InfoNCE-anchor")
-    assert gap.mean == pytest.approx(np.mean([own[s] - base[s] for s in own]))
+    factor = rmse_factor(frame, "InfoNCE", "InfoNCE-anchor")
+    assert factor.mean == pytest.approx(np.mean([math.log2(own[s] / base[s]) for s in own]))
     shown = summary(frame)
-    assert shown.loc["InfoNCE", "RMSE - anchor's"] == str(gap)
+    assert shown.loc["InfoNCE", "RMSE / anchor's"] == str(factor)
     assert shown.loc["InfoNCE", "seeds"] == 3
     error = frame[(frame["training"] == "infonce") & (frame["evaluation"] == "infonce")]
     bias = (error["value"] - error["truth"])[error["truth"] == 2].mean()
@@ -157,6 +157,21 @@ def test_intervals():
         paired({1: 1.0}, {2: 1.0})
     with pytest.raises(ValueError, match="finite"):
         interval([math.nan])
+
+
+def test_factors_between_errors():
+    """One seed of millions must not hide that all are worse; one of twenty decides nothing."""
+    ones = dict.fromkeys(range(5), 1.0)
+    wild = {0: 2e5, 1: 4e4, 2: 3e4, 3: 7e4, 4: 4e7}
+    assert not paired(wild, ones).excludes_zero
+    found = paired_factor(wild, ones)
+    assert found.low > math.log2(3e3) and found.count == 5
+    assert found.mean == pytest.approx(np.mean(np.log2(list(wild.values()))))
+    assert str(paired_factor({1: 1.0, 2: 4.0}, {1: 2.0, 2: 2.0})) == "x 1.00 [0.00, 6682.65]"
+    assert str(paired_factor({1: 3.0}, {1: 1.0})) == "x 3.00 [0.00, inf]"
+    assert paired_factor({1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}).mean == 0
+    once = dict.fromkeys(range(20), 1.0) | {7: 1e30}
+    assert not paired_factor(once, dict.fromkeys(range(20), 1.0)).excludes_zero
 
 
 def test_gaussian_targets_are_near_the_known_values():

@@ -1,5 +1,5 @@
 r"""Staircase tables beside each other: batch sizes, ablations, published runs, data trained on or
-not. All in bits; differences are paired over the seeds that both tables have."""
+not. All in bits; factors between errors are paired over the seeds that both tables have."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from ..results import Stored, interval, paired, two_decimals
+from ..results import Stored, interval, paired_factor, two_decimals
 from ..validate import one_of
 from .staircase_grid import GRID
 from .staircase_tables import (
@@ -80,8 +80,8 @@ def errors_beside_published(experiment: str, table: Stored) -> pd.DataFrame:
 
 
 def errors_across(tables: Mapping[str, Stored], record: str = "train") -> pd.DataFrame:
-    """A row for each of the paper's eight, a column a table: RMSE, and the paired difference to the
-    anchor's with its interval (positive: worse than the anchor)."""
+    """A row for each of the paper's eight, a column a table: RMSE, and by which factor it is larger
+    than the anchor's, with the interval (above 1: worse than the anchor)."""
     columns = {}
     for title, table in tables.items():
         frame = plateaus(table, record)
@@ -95,13 +95,13 @@ def _against_anchor(frame: pd.DataFrame, name: str) -> str:
 
 
 def _beside(own: Mapping[int, float], other: Mapping[int, float]) -> str:
-    """A mean over seeds and, where another has some of these seeds, the paired difference."""
+    """A mean over seeds and, where another has some of these seeds, the factor between them."""
     if not own:
         return "not run"
-    if max(own.values()) >= DIVERGED:
-        return "diverged"
+    lost = sum(value >= DIVERGED for value in own.values())
     mean = two_decimals(float(np.mean(list(own.values()))))
-    return f"{mean}  {paired(own, other)}" if set(own) & set(other) else mean
+    shown = f"{lost} of {len(own)} diverged" if lost else mean
+    return f"{shown}  {paired_factor(own, other)}" if set(own) & set(other) else shown
 
 
 def ablation_of(name: str) -> Stored:
@@ -110,18 +110,20 @@ def ablation_of(name: str) -> Stored:
 
 
 def ablations(record: str = "train") -> pd.DataFrame:
-    """A row an ablation that trains all three of InfoNCE, nu = 1 and nu = K: the RMSE of each, and
-    its paired change from the setting that all ablations depart from (positive: worse), over the
-    seeds of the ablations."""
+    """A row an ablation that trains all three of InfoNCE, nu = 1 and nu = K: how many of its pieces
+    are stored, the RMSE of each, and by which factor it is larger than at the setting that all
+    ablations depart from, over the seeds of the ablations."""
     grids = [g for g in GRID["ablations"]["laptop"] if g.settings.trainings == TRAINED]
-    base = plateaus(stored("gaussian", "laptop-b64"), record)
-    base = base[base["seed"] < min(grid.seeds for grid in grids)]
-    frames = {g.name: plateaus(stored("ablations", g.name), record) for g in grids}
-    rows = {"none": {name: _beside(rmse_by_seed(base, name), {}) for name in THREE}}
+    tables = {"none": stored("gaussian", "laptop-b64")}
+    tables |= {g.name.removeprefix("laptop-"): stored("ablations", g.name) for g in grids}
+    frames = {title: plateaus(table, record) for title, table in tables.items()}
+    base = frames["none"] = frames["none"].query(f"seed < {min(g.seeds for g in grids)}")
+    rows = {}
     for title, frame in frames.items():
-        rows[title.removeprefix("laptop-")] = {
-            name: _beside(rmse_by_seed(frame, name), rmse_by_seed(base, name)) for name in THREE
-        }
+        rows[title] = {"pieces": f"{len(tables[title].there)} of {len(tables[title].pieces)}"}
+        for name in THREE:
+            other = {} if title == "none" else rmse_by_seed(base, name)
+            rows[title][name] = _beside(rmse_by_seed(frame, name), other)
     return pd.DataFrame(rows).T.rename_axis("ablation")
 
 

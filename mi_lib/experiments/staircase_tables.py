@@ -11,7 +11,7 @@ import torch
 
 from ..data import Channel, Gaussian, Source
 from ..ratio_law import jsd_by_sampling
-from ..results import Interval, Stored, paired, results_folder
+from ..results import Factor, Stored, paired_factor, results_folder
 from ..validate import one_of
 from .staircase import MODULES
 from .staircase_grid import GRID, Table
@@ -94,8 +94,8 @@ def rmse_by_seed(frame: pd.DataFrame, estimator: str) -> dict[int, float]:
 
 
 def summary(frame: pd.DataFrame, reference: str = "InfoNCE-anchor") -> pd.DataFrame:
-    """A row an estimator: bias at each level, spread over seeds, RMSE, and the paired difference
-    of the RMSE to the reference's (positive: worse than the reference)."""
+    """A row an estimator: bias at each level, spread over seeds, RMSE, and by which factor the RMSE
+    is larger than the reference's, paired over seeds (above 1: worse than the reference)."""
     base = rmse_by_seed(frame, reference)
     rows = []
     for name in ESTIMATORS:
@@ -110,14 +110,14 @@ def summary(frame: pd.DataFrame, reference: str = "InfoNCE-anchor") -> pd.DataFr
         row["spread"] = by_level.std(ddof=1).mean() if len(own) > 1 else math.nan
         row["RMSE"] = float(np.mean(list(own.values())))
         pairs = name != reference and set(own) & set(base)
-        row["RMSE - anchor's"] = str(paired(own, base)) if pairs else ""
+        row["RMSE / anchor's"] = str(paired_factor(own, base)) if pairs else ""
         rows.append(row)
     return pd.DataFrame(rows, columns=None if rows else ["estimator"]).set_index("estimator")
 
 
-def rmse_difference(frame: pd.DataFrame, a: str, b: str) -> Interval:
-    """RMSE of a minus RMSE of b, paired over seeds."""
-    return paired(rmse_by_seed(frame, a), rmse_by_seed(frame, b))
+def rmse_factor(frame: pd.DataFrame, a: str, b: str) -> Factor:
+    """By which factor the RMSE of a is larger than that of b, paired over seeds."""
+    return paired_factor(rmse_by_seed(frame, a), rmse_by_seed(frame, b))
 
 
 @cache
