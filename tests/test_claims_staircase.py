@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from mi_lib import claims
-from mi_lib.claims import staircase, staircase_reasons
+from mi_lib.claims import staircase, staircase_ablations, staircase_reasons
 from mi_lib.claims.registry import get, problems
 from mi_lib.evaluation import COLUMNS as EVALUATED
 from mi_lib.experiments import staircase_tables
@@ -15,8 +15,10 @@ TABLES = [
     *staircase.DOMAINS,
     *(("gaussian", f"paper-b{size}") for size in staircase.BATCHES),
     ("gaussian", "paper-published"),
+    ("ablations", "laptop-nu"),
+    ("ablations", "laptop-k"),
 ]
-MODULES = {staircase.__name__, staircase_reasons.__name__}
+MODULES = {module.__name__ for module in (staircase, staircase_ablations, staircase_reasons)}
 IDS = sorted(c.id for c in claims.all_claims() if c.check.__module__ in MODULES)
 
 # What each training reads, as the paper tells it and as our claims expect: offsets in bits from the
@@ -29,6 +31,14 @@ STORY = {
     "anchor:nu=k": {"plug-in": -0.3, "dv": -0.4, "scale": 0.1},
     "chi-square": {"plug-in": -2.0},
     "spherical": {"plug-in": -1.5},
+    "anchor:nu=0.1": {"plug-in": 2.0, "scale": 9.0},
+    "anchor:nu=1": {"plug-in": 0.2, "scale": 7.0},
+    "anchor:nu=10": {"plug-in": -0.1, "scale": 5.0},
+    "anchor:nu=100": {"plug-in": -0.6, "scale": 3.0},
+    "anchor:nu=1000": {"plug-in": -2.0, "scale": 1.0},
+    "anchor:k=8": {"plug-in": -0.8, "scale": 5.0},
+    "anchor:k=32": {"plug-in": -0.2, "scale": 6.0},
+    "anchor:k=63": {"plug-in": 0.6, "scale": 7.0},
 }
 
 
@@ -85,6 +95,8 @@ OTHER = {
     "infonce-target": {"infonce": {"infonce": 0.4}},
     "published-row": {"infonce": {"infonce": -0.5}},
     "two-errors-cancel": {"anchor": {"dv": 0.0, "scale": 0.01}},
+    "nu-holds-the-scale": {"anchor:nu=10": {"plug-in": -0.1, "scale": 7.5}},
+    "k-at-fixed-nu": {"anchor:k=63": {"plug-in": 0.1, "scale": 7.0}},
 }
 
 

@@ -41,6 +41,7 @@ CHAPTERS = (
     "zoo_objectives",
     "staircase",
     "staircase_reasons",
+    "staircase_ablations",
     "decodable",
     "self_supervised",
     "self_supervised_runs",
