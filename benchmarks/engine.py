@@ -1,6 +1,6 @@
 """Speed of the training engine, as ratios within one run (one thread).
 
-    OMP_NUM_THREADS=1 python benchmarks/engine.py
+    OMP_NUM_THREADS=1 python benchmarks/engine.py | tee benchmarks/engine.txt
 
 1. A stack of seeds against a plain loop over seeds, with default and with fused Adam, separable
    critic of the paper's size; and the share of a step that products and Adam alone would take.
@@ -8,6 +8,8 @@
 3. The split first layer of the joint critic against the tiled one, on inputs of the text task.
 """
 
+import datetime
+import platform
 import statistics
 import tempfile
 import time
@@ -191,10 +193,15 @@ def joint_layer() -> None:
 
 
 def main() -> None:
-    """Print the ratios."""
+    """Print where and when this is, then the ratios."""
     torch.set_num_threads(1)
     keep_large_buffers()
-    for batch, steps in ((16, 30), (64, 12)):
+    print(
+        f"{datetime.date.today()}, {platform.system()} {platform.machine()} "
+        f"({torch.backends.cpu.get_cpu_capability()}), torch {torch.__version__}, one thread, "
+        f"medians of {REPEATS} interleaved runs"
+    )
+    for batch, steps in ((16, 100), (64, 40)):
         default, fused, ours, least = medians(
             plain_loop(batch, steps, False),
             plain_loop(batch, steps, True),

@@ -129,6 +129,9 @@ class Channel:
         )
         labels = (uniform[0, ..., 1:] < 0.5).long()
         received = labels ^ (uniform[1, ..., 1:] < self.crossover(bits)).long()
+        if self.x is self.y:  # one gather for both sides
+            both = torch.stack([labels, received])
+            return self.x.show(both.flatten(0, 1), uniform[2:].flatten(0, 1), fresh).chunk(2)
         return self.x.show(labels, uniform[2], fresh), self.y.show(received, uniform[3], fresh)
 
     def ratio_law(
