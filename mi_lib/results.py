@@ -115,6 +115,12 @@ def _all(values: Iterable[str]) -> str:
     return ", ".join(sorted(set(values)))
 
 
+def _with_ends(values: Iterable[str]) -> str:
+    """A mean and its interval; of one value there is none."""
+    mean, low, high = values
+    return f"{mean}, one value" if high.endswith("inf") else f"{mean} [{low}, {high}]"
+
+
 @dataclass(frozen=True)
 class Interval:
     """A mean over seeds with its 95 % t-interval."""
@@ -130,19 +136,15 @@ class Interval:
         return self.low > 0 or self.high < 0
 
     def __str__(self) -> str:
-        mean, low, high = (two_decimals(value, "+") for value in (self.mean, self.low, self.high))
-        return f"{mean} [{low}, {high}]"
+        return _with_ends(two_decimals(v, "+") for v in (self.mean, self.low, self.high))
 
 
 class Factor(Interval):
     """The interval of log2 of a ratio of errors; printed as the ratio."""
 
     def __str__(self) -> str:
-        mean, low, high = (
-            two_decimals(2.0**value if value < 1000 else math.inf)
-            for value in (self.mean, self.low, self.high)
-        )
-        return f"x {mean} [{low}, {high}]"
+        ends = (2.0**v if v < 1000 else math.inf for v in (self.mean, self.low, self.high))
+        return "x " + _with_ends(map(two_decimals, ends))
 
 
 def interval(values: Sequence[float] | Float[np.ndarray, " n"], level: float = 0.95) -> Interval:

@@ -76,6 +76,13 @@ WIDE = """() => {
 }"""
 
 
+# On a desk: tables and outputs of which more than a letter is out of sight.
+CUT = """() => [...document.querySelectorAll(
+    '.pst-scrollable-table-container, .cell_output pre, #scoreboard td p')]
+  .filter(node => node.scrollWidth > node.clientWidth + 12)
+  .map(node => node.innerText.trim().slice(0, 60))"""
+
+
 def browser_path():
     """Any Chromium or Chrome: CHROME names one, then PATH, then where installers put it."""
     if os.environ.get("CHROME"):
@@ -193,6 +200,8 @@ def test_page_in_a_browser(browser, path, width):
         wide = page.evaluate("document.documentElement.scrollWidth")
         if wide > width + 1:
             problems.append(f"scrolls sideways, {wide} px wide, by {page.evaluate(WIDE)}")
+        if width == max(WIDTHS):
+            problems += [f"out of sight on the right: {text}" for text in page.evaluate(CUT)]
         assert not problems, f"{page_name(path)} at {width} px:\n" + "\n".join(problems)
     finally:
         context.close()

@@ -168,7 +168,8 @@ def test_factors_between_errors():
     assert found.low > math.log2(3e3) and found.count == 5
     assert found.mean == pytest.approx(np.mean(np.log2(list(wild.values()))))
     assert str(paired_factor({1: 1.0, 2: 4.0}, {1: 2.0, 2: 2.0})) == "x 1.00 [0.00, 6682.65]"
-    assert str(paired_factor({1: 3.0}, {1: 1.0})) == "x 3.00 [0.00, inf]"
+    assert str(paired_factor({1: 3.0}, {1: 1.0})) == "x 3.00, one value"
+    assert str(interval([-1.5])) == "-1.50, one value"
     assert paired_factor({1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}).mean == 0
     once = dict.fromkeys(range(20), 1.0) | {7: 1e30}
     assert not paired_factor(once, dict.fromkeys(range(20), 1.0)).excludes_zero

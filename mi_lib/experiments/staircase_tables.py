@@ -106,7 +106,7 @@ def summary(frame: pd.DataFrame, reference: str = "InfoNCE-anchor") -> pd.DataFr
         by_level = error.groupby(part["truth"])
         own = rmse_by_seed(frame, name)
         row = {"estimator": name, "seeds": len(own)}
-        row |= {f"bias {truth:g}": bias for truth, bias in by_level.mean().items()}
+        row |= {f"bias {truth:.3g}": bias for truth, bias in by_level.mean().items()}
         row["spread"] = by_level.std(ddof=1).mean() if len(own) > 1 else math.nan
         row["RMSE"] = float(np.mean(list(own.values())))
         pairs = name != reference and set(own) & set(base)
