@@ -88,6 +88,26 @@ def test_what_cannot_be_paired_or_diverged_says_so(folder):
     assert compare.ablations().loc["cold", "InfoNCE"] == "1.50", "nothing to depart from"
 
 
+def test_who_is_better_than_the_anchor_is_said_in_words(folder):
+    sizes = {"anchor": 0.5, "nwj": 2.0, "js": 0.25}
+
+    def offset(training, evaluation, record, seed):
+        size = sizes.get(training, 0.5 * 2.0 ** (-1) ** seed)
+        return 3.0 if (training, evaluation) == ("js", "nwj") else size
+
+    assert tables.against_anchor(tables.plateaus(tables.stored("mnist", "laptop"))) == "not run"
+    invent(folder, "gaussian", "paper-b64", offset)
+    frame = tables.plateaus(tables.stored("gaussian", "paper-b64"))
+    said = tables.against_anchor(frame, ("NWJ", "JS plug-in", "Spherical", "InfoNCE-anchor", "DV"))
+    first, smaller, open_, larger = said.splitlines()
+    assert first == "InfoNCE-anchor has the smallest RMSE: no"
+    assert smaller == "      smaller: JS plug-in x 0.50 [0.50, 0.50]"
+    assert open_.startswith("not separated: Spherical x 1.00 [0.7")
+    assert larger == "       larger: NWJ x 4.00 [4.00, 4.00]"
+    assert "RMSE: yes" in tables.against_anchor(frame, ("NWJ",))
+    assert "RMSE: not certain" in tables.against_anchor(frame, ("NWJ", "Spherical"))
+
+
 def test_published_runs_stand_beside_ours(folder):
     def offset(training, evaluation, record, seed):
         return seed if (training, evaluation, record) == ("js", "clipped-dv", "train") else -0.25

@@ -1,7 +1,7 @@
 r"""Tables of the staircase runs: plateaus, errors and paired differences over seeds, in bits."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
@@ -118,6 +118,29 @@ def summary(frame: pd.DataFrame, reference: str = "InfoNCE-anchor") -> pd.DataFr
 def rmse_factor(frame: pd.DataFrame, a: str, b: str) -> Factor:
     """By which factor the RMSE of a is larger than that of b, paired over seeds."""
     return paired_factor(rmse_by_seed(frame, a), rmse_by_seed(frame, b))
+
+
+def against_anchor(frame: pd.DataFrame, names: Iterable[str] = PAPER_EIGHT) -> str:
+    """In words: which of the estimators have a smaller RMSE than InfoNCE-anchor, which a larger,
+    and of which the seeds cannot tell."""
+    anchor = "InfoNCE-anchor"
+    groups: dict[str, list[str]] = {"smaller": [], "not separated": [], "larger": []}
+    for name in names:
+        if name == anchor or not (
+            set(rmse_by_seed(frame, name)) & set(rmse_by_seed(frame, anchor))
+        ):
+            continue
+        factor = rmse_factor(frame, name, anchor)
+        group = "larger" if factor.low > 0 else "smaller" if factor.high < 0 else "not separated"
+        groups[group].append(f"{name} {factor}")
+    if not any(groups.values()):
+        return "not run"
+    rivals = groups["smaller"] or groups["not separated"]
+    answer = "no" if groups["smaller"] else "not certain" if rivals else "yes"
+    lines = [f"{anchor} has the smallest RMSE: {answer}"]
+    for group, members in groups.items():
+        lines += [f"{group:>13}: {member}" for member in members]
+    return "\n".join(lines)
 
 
 @cache
