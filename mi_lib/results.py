@@ -5,7 +5,7 @@ Figures, tables and experimental claims are drawn from these files alone, never 
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -68,10 +68,21 @@ class Stored:
         ]
         return whole
 
+    @property
+    def name(self) -> str:
+        """Experiment and table (of several, what their names share): ``gaussian paper-b64``."""
+        tables = os.path.commonprefix([piece.key.rsplit("-seed", 1)[0] for piece in self.pieces])
+        return f"{self.pieces[0].experiment} {tables.rstrip('-')}".rstrip()
+
     def short(self) -> str:
         """A few words: which table, and how much of it is there."""
-        name = f"{self.pieces[0].experiment} {self.pieces[0].key.rsplit('-seed', 1)[0]}"
-        return f"{name}: {len(self.there)} of {len(self.pieces)} pieces, {self.word}"
+        pieces = f"{len(self.there)} of {len(self.pieces)} pieces, {self.word}"
+        return f"{self.name}: {pieces}{'; OLDER CODE' if self.older else ''}"
+
+    @property
+    def older(self) -> bool:
+        """Whether a piece was made by other code than today's."""
+        return bool({a["code_hash"] for a in self.about} - {code_hash(self.modules)})
 
     @property
     def word(self) -> str:
@@ -81,16 +92,16 @@ class Stored:
     def status(self) -> str:
         """Lines for a page: how much is there; with which device, code and time; what was kept."""
         if not self.there:
-            return f"not run: 0 of {len(self.pieces)} pieces are stored"
+            return f"{self.name}: not run; 0 of {len(self.pieces)} pieces are stored"
         seeds = sorted({s for piece in self.there for s in piece.config["seeds"]})
         words = [f"device {_all(a['device'] for a in self.about)}"]
         words.append(f"torch {_all(a['versions']['torch'] for a in self.about)}")
         words.append(f"commit {_all(a['commit'] for a in self.about)}")
         words.append(self._hours())
         pieces = f"{len(self.there)} of {len(self.pieces)} pieces, {len(seeds)} seed(s)"
-        if {a["code_hash"] for a in self.about} != {code_hash(self.modules)}:
+        if self.older:
             pieces += "; made by OLDER CODE than this book's"
-        lines = [f"{self.pieces[0].experiment}: {self.word}; {pieces}", "; ".join(words)]
+        lines = [f"{self.name}: {self.word}; {pieces}", "; ".join(words)]
         if kept := sum("made_by_code" in a for a in self.about):
             lines.append(f"{kept} pieces kept from older code after a check")
         return "\n    ".join(lines)
@@ -115,12 +126,6 @@ def _all(values: Iterable[str]) -> str:
     return ", ".join(sorted(set(values)))
 
 
-def _with_ends(values: Iterable[str]) -> str:
-    """A mean and its interval; of one value there is none."""
-    mean, low, high = values
-    return f"{mean}, one value" if high.endswith("inf") else f"{mean} [{low}, {high}]"
-
-
 @dataclass(frozen=True)
 class Interval:
     """A mean over seeds with its 95 % t-interval."""
@@ -136,15 +141,20 @@ class Interval:
         return self.low > 0 or self.high < 0
 
     def __str__(self) -> str:
-        return _with_ends(two_decimals(v, "+") for v in (self.mean, self.low, self.high))
+        return self._text(lambda value: two_decimals(value, "+"))
+
+    def _text(self, show: Callable[[float], str]) -> str:
+        """The mean and its interval; of one value there is none."""
+        if self.count == 1:
+            return f"{show(self.mean)}, one value"
+        return f"{show(self.mean)} [{show(self.low)}, {show(self.high)}]"
 
 
 class Factor(Interval):
     """The interval of log2 of a ratio of errors; printed as the ratio."""
 
     def __str__(self) -> str:
-        ends = (2.0**v if v < 1000 else math.inf for v in (self.mean, self.low, self.high))
-        return "x " + _with_ends(map(two_decimals, ends))
+        return "x " + self._text(lambda value: two_decimals(2.0**value))
 
 
 def interval(values: Sequence[float] | Float[np.ndarray, " n"], level: float = 0.95) -> Interval:
@@ -174,14 +184,14 @@ def paired(a: Mapping[Any, float], b: Mapping[Any, float]) -> Interval:
 def paired_factor(a: Mapping[Any, float], b: Mapping[Any, float]) -> Factor:
     """By which factor the errors ``a`` are larger than ``b``, over the keys that both have.
 
-    The t-interval of the mean log ratio: errors of bounds reach millions of bits in some seeds, and
-    the mean of their differences would be that of one seed.
+    The t-interval of the mean log ratio, where a factor of more than 1,024 counts as 1,024: errors
+    of bounds reach millions of bits in some seeds. The mean of their differences would be that of
+    one seed, and how far a run has diverged says nothing on whether it is worse.
 
     >>> str(paired_factor({1: 3.0, 2: 4.0}, {1: 1.5, 2: 2.0}))
     'x 2.00 [2.00, 2.00]'
     """
-    least = 1e-6  # bits
-    logs = [
-        {key: math.log2(max(value, least)) for key, value in errors.items()} for errors in (a, b)
-    ]
-    return Factor(**vars(paired(*logs)))
+    least, most = 1e-6, 10.0  # bits; log2 of the largest factor that counts
+    logs = [{k: math.log2(max(error, least)) for k, error in errors.items()} for errors in (a, b)]
+    ratios = {k: max(-most, min(most, logs[0][k] - logs[1][k])) for k in logs[0] if k in logs[1]}
+    return Factor(**vars(paired(ratios, dict.fromkeys(ratios, 0.0))))

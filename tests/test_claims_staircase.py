@@ -26,19 +26,19 @@ IDS = sorted(c.id for c in claims.all_claims() if c.check.__module__ in MODULES)
 STORY = {
     "nwj": {"nwj": -1.0, "plug-in": 0.9},
     "js": {"nwj": -1.2, "plug-in": 0.12},
-    "infonce": {"infonce": -0.05},
+    "infonce": {"infonce": -0.05, "spread": 3.0},
     "anchor": {"plug-in": 0.05, "dv": -1.0, "scale": 1.05},
     "anchor:nu=k": {"plug-in": -0.3, "dv": -0.4, "scale": 0.1},
     "chi-square": {"plug-in": -2.0},
     "spherical": {"plug-in": -1.5},
     "anchor:nu=0.1": {"plug-in": 2.0, "scale": 9.0},
-    "anchor:nu=1": {"plug-in": 0.2, "scale": 7.0},
+    "anchor:nu=1": {"plug-in": 0.2, "scale": 7.0, "infonce": -1.0},
     "anchor:nu=10": {"plug-in": -0.1, "scale": 5.0},
     "anchor:nu=100": {"plug-in": -0.6, "scale": 3.0},
-    "anchor:nu=1000": {"plug-in": -2.0, "scale": 1.0},
+    "anchor:nu=1000": {"plug-in": -2.0, "scale": 1.0, "infonce": -2.0},
     "anchor:k=8": {"plug-in": -0.8, "scale": 5.0},
-    "anchor:k=32": {"plug-in": -0.2, "scale": 6.0},
-    "anchor:k=63": {"plug-in": 0.6, "scale": 7.0},
+    "anchor:k=32": {"plug-in": -0.2, "scale": 6.0, "infonce": -1.2},
+    "anchor:k=63": {"plug-in": 0.6, "scale": 7.0, "infonce": -1.0},
 }
 
 
@@ -59,7 +59,7 @@ def tell(folder, story, skip=()):
                             offset *= 4
                         base = aims["target"] if training == "infonce" else aims["truth"]
                         base = 0 * base if evaluation == "scale" else base
-                        spread = 3.0 if training == "infonce" else 1.0
+                        spread = story.get(training, {}).get("spread", 1.0)
                         values = " ".join(f"{v:.4f}" for v in base + offset + spread * noise)
                         for record in ("train", "held-out", "large"):
                             rows.append((record, training, evaluation, seed, values))
@@ -86,25 +86,65 @@ def test_the_story_is_reproduced_and_its_twin_is_not(told, monkeypatch, id):
     assert seen == (get(id).recorded != "reproduced")
 
 
-OTHER = {
-    "staircase-closest": {"spherical": {"plug-in": 0.01}},
-    "staircase-bias-spread": {"anchor": {"plug-in": -5.0}},
-    "staircase-js-plugin": {"js": {"plug-in": 0.001}},
-    "staircase-spherical": {"spherical": {"plug-in": 0.0}},
-    "staircase-batch-sizes": {"nwj": {"plug-in": 0.0}},
-    "infonce-target": {"infonce": {"infonce": 0.4}},
-    "published-row": {"infonce": {"infonce": -0.5}},
-    "two-errors-cancel": {"anchor": {"dv": 0.0, "scale": 0.01}},
-    "nu-holds-the-scale": {"anchor:nu=10": {"plug-in": -0.1, "scale": 7.5}},
-    "k-at-fixed-nu": {"anchor:k=63": {"plug-in": 0.1, "scale": 7.0}},
+# Claims on one table, for which each story makes one part fail.
+ALONE = {
+    "two-errors-cancel": ("gaussian", "paper-b64"),
+    "nu-holds-the-scale": ("ablations", "laptop-nu"),
+    "k-at-fixed-nu": ("ablations", "laptop-k"),
 }
+OTHER = [
+    ("staircase-closest", {"spherical": {"plug-in": 0.01}}),
+    ("staircase-bias-spread", {"anchor": {"plug-in": -5.0}}),
+    ("staircase-bias-spread", {"anchor": {"plug-in": 0.05, "spread": 50.0}}),
+    ("staircase-js-plugin", {"js": {"plug-in": 0.001}}),
+    ("staircase-spherical", {"spherical": {"plug-in": 0.0}}),
+    ("staircase-batch-sizes", {"nwj": {"plug-in": 0.0}}),
+    ("staircase-batch-sizes", {"js": {"nwj": -1.2, "plug-in": 0.4}}),
+    ("infonce-target", {"infonce": {"infonce": 0.4}}),
+    ("published-row", {"infonce": {"infonce": -0.5}}),
+    ("two-errors-cancel", {"anchor": {"plug-in": 3.0, "dv": -9.0, "scale": 12.0}}),
+    (
+        "two-errors-cancel",
+        {
+            "anchor": {"plug-in": 0.05, "dv": -0.01, "scale": 1.05},
+            "anchor:nu=k": {"dv": 0.5, "scale": 0.1},
+        },
+    ),
+    (
+        "two-errors-cancel",
+        {
+            "anchor": {"plug-in": 0.05, "dv": -1.0, "scale": 0.03},
+            "anchor:nu=k": {"dv": -0.4, "scale": 0.0},
+        },
+    ),
+    (
+        "two-errors-cancel",
+        {"anchor": {"plug-in": 0.05, "dv": -1.0, "scale": 1.05, "infonce": -2.9}},
+    ),
+    ("two-errors-cancel", {"anchor:nu=k": {"plug-in": -0.3, "dv": -0.4, "scale": 1.1}}),
+    ("two-errors-cancel", {"anchor:nu=k": {"plug-in": -0.3, "dv": -1.1, "scale": 0.1}}),
+    ("nu-holds-the-scale", {"anchor:nu=10": {"plug-in": -0.1, "scale": 7.5}}),
+    ("nu-holds-the-scale", {"anchor:nu=0.1": {"plug-in": -0.1, "scale": 9.0}}),
+    ("nu-holds-the-scale", {"anchor:nu=1": {"plug-in": 0.2, "scale": 7.0, "infonce": -2.1}}),
+    ("k-at-fixed-nu", {"anchor:k=63": {"plug-in": 0.1, "scale": 7.0, "infonce": -1.0}}),
+    ("k-at-fixed-nu", {"anchor:k=63": {"plug-in": 0.6, "scale": 4.0, "infonce": -1.0}}),
+    ("k-at-fixed-nu", {"anchor:k=63": {"plug-in": 0.6, "scale": 7.0, "infonce": -1.3}}),
+]
 
 
-@pytest.mark.parametrize("id", IDS)
-def test_another_story_gets_another_verdict(tmp_path, monkeypatch, id):
-    tell(tmp_path, STORY | OTHER[id])
+def test_every_claim_has_another_story():
+    assert {id for id, _ in OTHER} == set(IDS)
+
+
+@pytest.mark.parametrize(("id", "change"), OTHER)
+def test_another_story_gets_another_verdict(tmp_path, monkeypatch, id, change):
+    one = ALONE.get(id)
+    tell(tmp_path, STORY | change, skip=[table for table in TABLES if one and table != one])
     monkeypatch.setenv("MI_RESULTS", str(tmp_path))
-    assert get(id).run().verdict in ("not reproduced", "partly")
+    outcome = get(id).run()
+    assert outcome.verdict in ("not reproduced", "partly"), outcome.report()
+    if one:
+        assert sum(not part.holds for part in outcome.parts) == 1, outcome.report()
 
 
 def test_a_partial_table_means_not_run(tmp_path, monkeypatch):

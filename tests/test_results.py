@@ -136,7 +136,7 @@ def test_a_partial_table_says_so(table, tmp_path):
     checked.about[0]["made_by_code"] = "older"
     assert "1 pieces kept from older code after a check" in checked.status()
     empty = Stored(table.pieces, tmp_path, CODE)
-    assert empty.status() == "not run: 0 of 4 pieces are stored"
+    assert empty.status() == "gaussian tiny: not run; 0 of 4 pieces are stored"
     assert empty.records.empty
     assert plateaus(empty).empty
     assert summary(plateaus(empty)).empty
@@ -162,12 +162,14 @@ def test_intervals():
 def test_factors_between_errors():
     """One seed of millions must not hide that all are worse; one of twenty decides nothing."""
     ones = dict.fromkeys(range(5), 1.0)
-    wild = {0: 2e5, 1: 4e4, 2: 3e4, 3: 7e4, 4: 4e7}
+    wild = {0: 2e2, 1: 4e4, 2: 1e2, 3: 1e30, 4: 4e7}
     assert not paired(wild, ones).excludes_zero
     found = paired_factor(wild, ones)
-    assert found.low > math.log2(3e3) and found.count == 5
-    assert found.mean == pytest.approx(np.mean(np.log2(list(wild.values()))))
-    assert str(paired_factor({1: 1.0, 2: 4.0}, {1: 2.0, 2: 2.0})) == "x 1.00 [0.00, 6682.65]"
+    assert found.low > math.log2(100) and found.count == 5
+    assert found.mean == pytest.approx((math.log2(2e4) + 30) / 5), "1,024 at most, each"
+    assert paired_factor(ones, wild).mean == -found.mean
+    three = {0: 2.0, 1: 4.0, 2: 8.0}
+    assert str(paired_factor(three, dict.fromkeys(three, 1.0))) == "x 4.00 [0.71, 22.38]"
     assert str(paired_factor({1: 3.0}, {1: 1.0})) == "x 3.00, one value"
     assert str(interval([-1.5])) == "-1.50, one value"
     assert paired_factor({1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}).mean == 0

@@ -95,17 +95,27 @@ def test_who_is_better_than_the_anchor_is_said_in_words(folder):
         size = sizes.get(training, 0.5 * 2.0 ** (-1) ** seed)
         return 3.0 if (training, evaluation) == ("js", "nwj") else size
 
-    assert tables.against_anchor(tables.plateaus(tables.stored("mnist", "laptop"))) == "not run"
+    assert compare.against_anchor(tables.plateaus(tables.stored("mnist", "laptop"))) == "not run"
     invent(folder, "gaussian", "paper-b64", offset)
     frame = tables.plateaus(tables.stored("gaussian", "paper-b64"))
-    said = tables.against_anchor(frame, ("NWJ", "JS plug-in", "Spherical", "InfoNCE-anchor", "DV"))
-    first, smaller, open_, larger = said.splitlines()
-    assert first == "InfoNCE-anchor has the smallest RMSE: no"
-    assert smaller == "      smaller: JS plug-in x 0.50 [0.50, 0.50]"
-    assert open_.startswith("not separated: Spherical x 1.00 [0.7")
-    assert larger == "       larger: NWJ x 4.00 [4.00, 4.00]"
-    assert "RMSE: yes" in tables.against_anchor(frame, ("NWJ",))
-    assert "RMSE: not certain" in tables.against_anchor(frame, ("NWJ", "Spherical"))
+    lines = compare.against_anchor(frame).splitlines()
+    assert lines[:2] == [
+        "InfoNCE-anchor has the smallest RMSE of the paper's eight: no",
+        "InfoNCE-anchor has the smallest RMSE of all in the table: no",
+    ]
+    assert "      smaller: JS plug-in x 0.50 [0.50, 0.50]" in lines
+    assert "       larger: NWJ x 4.00 [4.00, 4.00]" in lines
+    assert any(line.startswith("not separated: Spherical x 1.00 [0.7") for line in lines)
+    assert not any("DV" in line for line in lines), "what was not run is not compared"
+    sizes["js"] = 0.75
+    invent(folder, "gaussian", "paper-b64", offset)
+    frame = tables.plateaus(tables.stored("gaussian", "paper-b64"))
+    assert "eight: not certain" in compare.against_anchor(frame)
+    only = frame[frame["training"].isin(["anchor", "nwj", "js"])]
+    assert "eight: yes" in compare.against_anchor(only)
+    first = tables.select(only, "NWJ").index[0]
+    broken = only.assign(value=only["value"].where(only.index != first, math.nan))
+    assert ", 1 of 20 diverged" in compare.against_anchor(broken), "one level is enough"
 
 
 def test_published_runs_stand_beside_ours(folder):
@@ -156,11 +166,8 @@ def test_ablations_are_paired_with_what_they_depart_from(folder):
     assert shown.loc["large", "InfoNCE"] == "not run"
     assert "nu" not in shown.index and "k" not in shown.index
     (folder / "ablations" / "laptop-cold-seed01.csv").unlink()
-    assert compare.ablations()["pieces"][["none", "cold", "large"]].tolist() == [
-        "5 of 5",
-        "2 of 3",
-        "0 of 3",
-    ]
+    stored_seeds = compare.ablations()["seeds"]
+    assert stored_seeds[["none", "cold", "large"]].tolist() == ["3 of 3", "2 of 3", "0 of 3"]
 
 
 def test_an_option_is_read_off_the_names_of_trainings(folder):
@@ -175,7 +182,8 @@ def test_an_option_is_read_off_the_names_of_trainings(folder):
     assert errors["nu"].unique().tolist() == [0.001, 0.01, 0.1, 1, 10, 100, 1000]
     assert errors.loc[errors["nu"] == 100, "error"].unique().round(6).tolist() == [2.0]
     readings = compare.option_readings(table, "nu")
-    assert readings.loc[100.0].tolist() == pytest.approx([2.0, 2.5, 0.5, 106.5])
+    assert readings.loc["100"].tolist() == pytest.approx([2.0, 2.5, 0.5, 106.5, 6.5])
+    assert readings.index.tolist() == ["0.001", "0.01", "0.1", "1", "10", "100", "1000"]
 
 
 def test_tables_and_figures_of_what_was_not_run(folder):

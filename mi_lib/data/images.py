@@ -95,15 +95,16 @@ class Grid:
     ):
         self.side, self.size = side, size
         self.backgrounds, self.nuisance = backgrounds, real_number(nuisance, "nuisance", 0.0)
-        self._known: dict[int, tuple[Table, Placed]] = {}
+        self._known: dict[tuple[int, int], tuple[Table, Placed]] = {}
         if nuisance and backgrounds is None:
             raise ValueError(f"nuisance={nuisance:g} needs backgrounds; pass images to add")
 
     def placed(self, table: Table, slots: int) -> Placed:
         """The pieces of a table, computed when it or the number of slots is new."""
-        if slots not in self._known or self._known[slots][0] is not table:
-            self._known[slots] = table, place(table, self.side, slots, self.size)
-        return self._known[slots][1]
+        key = id(table), slots
+        if key not in self._known:  # the table is kept with them, so that its id stays its own
+            self._known[key] = table, place(table, self.side, slots, self.size)
+        return self._known[key][1]
 
     def __call__(self, table: Table, pick: Pick, chance: Chance) -> Float[Tensor, "s b pixels"]:
         slots = pick.shape[-1]

@@ -12,6 +12,7 @@ from ..results import Stored, interval, paired_factor, two_decimals
 from ..validate import one_of
 from .staircase_grid import GRID
 from .staircase_tables import (
+    ANCHOR,
     DIVERGED,
     ESTIMATORS,
     PAPER_EIGHT,
@@ -79,6 +80,33 @@ def errors_beside_published(experiment: str, table: Stored) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis("mean absolute error")
 
 
+def against_anchor(frame: pd.DataFrame) -> str:
+    """In words: whether the anchor has the smallest RMSE, which estimators have a smaller one,
+    which a larger, and of which the seeds cannot tell (at 95 % each, without a correction)."""
+    errors = {name: rmse_by_seed(frame, name) for name in ESTIMATORS}
+    base = errors.pop(ANCHOR)
+    factors = {n: paired_factor(own, base) for n, own in errors.items() if set(own) & set(base)}
+    if not factors:
+        return "not run"
+    group = {
+        name: "larger" if f.low > 0 else "smaller" if f.high < 0 else "not separated"
+        for name, f in factors.items()
+    }
+    lines = []
+    for title, names in (("the paper's eight", PAPER_EIGHT), ("all in the table", ESTIMATORS)):
+        found = {group[name] for name in names if name in group}
+        answer = (
+            "no" if "smaller" in found else "not certain" if "not separated" in found else "yes"
+        )
+        lines.append(f"{ANCHOR} has the smallest RMSE of {title}: {answer}")
+    for which in ("smaller", "not separated", "larger"):
+        for name in (n for n in group if group[n] == which):
+            lost = sum(error >= DIVERGED for error in errors[name].values())
+            note = f", {lost} of {len(errors[name])} diverged" if lost else ""
+            lines.append(f"{which:>13}: {name} {factors[name]}{note}")
+    return "\n".join(lines)
+
+
 def errors_across(tables: Mapping[str, Stored], record: str = "train") -> pd.DataFrame:
     """A row for each of the paper's eight, a column a table: RMSE, and by which factor it is larger
     than the anchor's, with the interval (above 1: worse than the anchor)."""
@@ -91,7 +119,7 @@ def errors_across(tables: Mapping[str, Stored], record: str = "train") -> pd.Dat
 
 def _against_anchor(frame: pd.DataFrame, name: str) -> str:
     own = rmse_by_seed(frame, name)
-    return _beside(own, {} if name == "InfoNCE-anchor" else rmse_by_seed(frame, "InfoNCE-anchor"))
+    return _beside(own, {} if name == ANCHOR else rmse_by_seed(frame, ANCHOR))
 
 
 def _beside(own: Mapping[int, float], other: Mapping[int, float]) -> str:
@@ -110,19 +138,19 @@ def ablation_of(name: str) -> Stored:
 
 
 def ablations(record: str = "train") -> pd.DataFrame:
-    """A row an ablation that trains all three of InfoNCE, nu = 1 and nu = K: how many of its pieces
+    """A row an ablation that trains all three of InfoNCE, nu = 1 and nu = K: how many of its seeds
     are stored, the RMSE of each, and by which factor it is larger than at the setting that all
     ablations depart from, over the seeds of the ablations."""
     grids = [g for g in GRID["ablations"]["laptop"] if g.settings.trainings == TRAINED]
+    seeds = min(grid.seeds for grid in grids)
     tables = {"none": stored("gaussian", "laptop-b64")}
     tables |= {g.name.removeprefix("laptop-"): stored("ablations", g.name) for g in grids}
-    frames = {title: plateaus(table, record) for title, table in tables.items()}
-    base = frames["none"] = frames["none"].query(f"seed < {min(g.seeds for g in grids)}")
+    frames = {n: plateaus(t, record).query(f"seed < {seeds}") for n, t in tables.items()}
     rows = {}
     for title, frame in frames.items():
-        rows[title] = {"pieces": f"{len(tables[title].there)} of {len(tables[title].pieces)}"}
+        rows[title] = {"seeds": f"{frame['seed'].nunique()} of {seeds}"}
         for name in THREE:
-            other = {} if title == "none" else rmse_by_seed(base, name)
+            other = {} if title == "none" else rmse_by_seed(frames["none"], name)
             rows[title][name] = _beside(rmse_by_seed(frame, name), other)
     return pd.DataFrame(rows).T.rename_axis("ablation")
 
@@ -141,21 +169,20 @@ def option_errors(table: Stored, option: str, record: str = "train") -> pd.DataF
 def option_readings(table: Stored, option: str) -> pd.DataFrame:
     """A row a value of the option: RMSE of the anchor's plug-in on training batches, and of plug-in
     and DV of the same critics on large fresh batches; and there the mean over levels of ``scale``,
-    log2 of the mean of r over negatives (0 for the true ratio). Means over seeds."""
+    log2 of the mean of r over negatives (0 for the true ratio), and of InfoNCE, the larger the
+    better the ratio is up to its scale. Means over seeds."""
     train, large = plateaus(table), plateaus(table, "large")
-    rows = []
+    rows = {}
     for training in dict.fromkeys(train["training"]):
-        scale = select(large, f"{training}/scale")["value"]
-        rows.append(
-            {
-                option: float(training.split("=")[1]),
-                "plug-in, training": _mean_rmse(train, f"{training}/plug-in"),
-                "plug-in, fresh": _mean_rmse(large, f"{training}/plug-in"),
-                "DV, fresh": _mean_rmse(large, f"{training}/dv"),
-                "scale": float(scale.mean()),
-            }
-        )
-    return pd.DataFrame(rows, columns=None if rows else [option]).set_index(option).sort_index()
+        rows[float(training.split("=")[1])] = {
+            "plug-in, training": _mean_rmse(train, f"{training}/plug-in"),
+            "plug-in, fresh": _mean_rmse(large, f"{training}/plug-in"),
+            "DV, fresh": _mean_rmse(large, f"{training}/dv"),
+            "scale": select(large, f"{training}/scale")["value"].mean(),
+            "InfoNCE": select(large, f"{training}/infonce")["value"].mean(),
+        }
+    shown = pd.DataFrame(rows).T.sort_index()
+    return shown.set_axis([f"{value:g}" for value in shown.index]).rename_axis(option)
 
 
 def _mean_rmse(frame: pd.DataFrame, estimator: str) -> float:

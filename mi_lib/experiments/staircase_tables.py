@@ -1,7 +1,7 @@
 r"""Tables of the staircase runs: plateaus, errors and paired differences over seeds, in bits."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 
@@ -40,6 +40,8 @@ OTHERS: Mapping[str, tuple[str, str]] = MappingProxyType(
 ESTIMATORS: Mapping[str, tuple[str, str]] = MappingProxyType({**PAPER_EIGHT, **OTHERS})
 
 
+ANCHOR = "InfoNCE-anchor"
+REASONS = ("plug-in", "dv", "scale", "infonce")  # what tells a right ratio from a right reading
 DIVERGED = 1e30  # bits: stands for the error of a run whose reading is not a finite number
 POINTS, ROUNDS = 4096, 40  # pairs a round, for targets by sampling
 
@@ -85,31 +87,30 @@ def select(frame: pd.DataFrame, estimator: str) -> pd.DataFrame:
 
 
 def rmse_by_seed(frame: pd.DataFrame, estimator: str) -> dict[int, float]:
-    """For each seed the root mean square error over the levels; `DIVERGED` where it has no finite
-    value."""
+    """For each seed the root mean square error over the levels; `DIVERGED` where the reading at
+    some level is not finite."""
     rows = select(frame, estimator)
-    squares = (rows["value"] - rows["truth"]).pow(2).groupby(rows["seed"]).mean()
-    roots = {int(seed): math.sqrt(value) for seed, value in squares.fillna(math.inf).items()}
-    return {seed: min(root, DIVERGED) for seed, root in roots.items()}
+    squares = (rows["value"] - rows["truth"]).pow(2).fillna(math.inf)
+    means = squares.groupby(rows["seed"]).mean()
+    return {int(seed): min(math.sqrt(mean), DIVERGED) for seed, mean in means.items()}
 
 
-def summary(frame: pd.DataFrame, reference: str = "InfoNCE-anchor") -> pd.DataFrame:
+def summary(frame: pd.DataFrame) -> pd.DataFrame:
     """A row an estimator: bias at each level, spread over seeds, RMSE, and by which factor the RMSE
-    is larger than the reference's, paired over seeds (above 1: worse than the reference)."""
-    base = rmse_by_seed(frame, reference)
+    is larger than the anchor's, paired over seeds (above 1: worse than the anchor)."""
+    base = rmse_by_seed(frame, ANCHOR)
     rows = []
     for name in ESTIMATORS:
         part = select(frame, name)
         if part.empty:
             continue
-        error = part["value"] - part["truth"]
-        by_level = error.groupby(part["truth"])
+        by_level = (part["value"] - part["truth"]).groupby(part["truth"])
         own = rmse_by_seed(frame, name)
         row = {"estimator": name, "seeds": len(own)}
-        row |= {f"bias {truth:.3g}": bias for truth, bias in by_level.mean().items()}
+        row |= {f"bias {truth:.3g}": level.mean(skipna=False) for truth, level in by_level}
         row["spread"] = by_level.std(ddof=1).mean() if len(own) > 1 else math.nan
         row["RMSE"] = float(np.mean(list(own.values())))
-        pairs = name != reference and set(own) & set(base)
+        pairs = name != ANCHOR and set(own) & set(base)
         row["RMSE / anchor's"] = str(paired_factor(own, base)) if pairs else ""
         rows.append(row)
     return pd.DataFrame(rows, columns=None if rows else ["estimator"]).set_index("estimator")
@@ -118,29 +119,6 @@ def summary(frame: pd.DataFrame, reference: str = "InfoNCE-anchor") -> pd.DataFr
 def rmse_factor(frame: pd.DataFrame, a: str, b: str) -> Factor:
     """By which factor the RMSE of a is larger than that of b, paired over seeds."""
     return paired_factor(rmse_by_seed(frame, a), rmse_by_seed(frame, b))
-
-
-def against_anchor(frame: pd.DataFrame, names: Iterable[str] = PAPER_EIGHT) -> str:
-    """In words: which of the estimators have a smaller RMSE than InfoNCE-anchor, which a larger,
-    and of which the seeds cannot tell."""
-    anchor = "InfoNCE-anchor"
-    groups: dict[str, list[str]] = {"smaller": [], "not separated": [], "larger": []}
-    for name in names:
-        if name == anchor or not (
-            set(rmse_by_seed(frame, name)) & set(rmse_by_seed(frame, anchor))
-        ):
-            continue
-        factor = rmse_factor(frame, name, anchor)
-        group = "larger" if factor.low > 0 else "smaller" if factor.high < 0 else "not separated"
-        groups[group].append(f"{name} {factor}")
-    if not any(groups.values()):
-        return "not run"
-    rivals = groups["smaller"] or groups["not separated"]
-    answer = "no" if groups["smaller"] else "not certain" if rivals else "yes"
-    lines = [f"{anchor} has the smallest RMSE: {answer}"]
-    for group, members in groups.items():
-        lines += [f"{group:>13}: {member}" for member in members]
-    return "\n".join(lines)
 
 
 @cache
@@ -203,8 +181,9 @@ def curves(table: Stored) -> pd.DataFrame:
 
 
 def reasons(table: Stored, estimators: tuple[str, ...]) -> pd.DataFrame:
-    """On large fresh batches, for trainings named by their figure names: plug-in, DV and scale
-    (log2 of the mean of r over negatives, 0 for the true ratio), by level, over seeds."""
+    """On large fresh batches, for trainings named by their figure names: plug-in, DV, scale (log2
+    of the mean of r over negatives, 0 for the true ratio) and InfoNCE, which a wrong scale leaves
+    alone, by level, over seeds."""
     frame = plateaus(table, "large")
     rows = []
     for name in estimators:
@@ -212,11 +191,11 @@ def reasons(table: Stored, estimators: tuple[str, ...]) -> pd.DataFrame:
         for truth, part in frame[frame["training"] == training].groupby("truth"):
             values = part.pivot(index="seed", columns="evaluation", values="value")
             row = {"training": name, "truth": truth, "seeds": len(values)}
-            for column in ("plug-in", "dv", "scale"):
+            for column in REASONS:
                 row[column] = values[column].mean()
                 row[f"{column} sd"] = values[column].std(ddof=1) if len(values) > 1 else math.nan
             rows.append(row)
-    names = ["training", "truth", "seeds", "plug-in", "dv", "scale"]
+    names = ["training", "truth", "seeds", *REASONS]
     return pd.DataFrame(rows, columns=None if rows else names)
 
 
