@@ -239,8 +239,10 @@ GROUPS = [
         "tests/test_staircase_compare.py",
         "",
         [
-            ('base = base[base["seed"] <', 'base = base[base["seed"] >='),
-            ('{} if name == "InfoNCE-anchor" else', "{} if True else"),
+            ('.query(f"seed < {seeds}")', '.query(f"seed >= 0")'),
+            ("{} if name == ANCHOR else", "{} if True else"),
+            ('"smaller" if f.high < 0', '"smaller" if f.mean < 0'),
+            ('"no" if "smaller" in found', '"no" if "smaller" in group.values()'),
             ("gaps = (both[0] - both[1])", "gaps = (both[1] - both[0])"),
             (
                 '(part["value"] - part["truth"]).abs().mean()',
@@ -366,6 +368,7 @@ GROUPS = [
         "tests/test_data.py",
         "carries or fair or own_stream or never_shows or right_class or inverts",
         [
+            ("torch.stack([labels, received])", "torch.stack([labels, labels])"),
             ("labels ^ (uniform[1, ..., 1:] <", "labels & (uniform[1, ..., 1:] <"),
             ("(2 * (1 - p)) ** equal", "(1 - p) ** equal"),
             ("(uniform[0, ..., 1:] < 0.5)", "(uniform[0, ..., 1:] < 0.4)"),
@@ -373,6 +376,28 @@ GROUPS = [
             ("place = labels + 2 * fresh", "place = labels + 0 * fresh"),
             ("1 - entropy(p) - rate", "entropy(p) - rate"),
             ("crossover(float(bits) / self.slots)", "crossover(float(bits) / (self.slots + 1))"),
+        ],
+    ),
+    Group(
+        "mi_lib.data.images",
+        "tests/test_data.py",
+        "grid or picture or nuisance",
+        [
+            ("int(t[-1] - t[0]) + 1", "int(t[-1] - t[0])"),
+            ("min(int(t[0]), len(matrix) - length)", "int(t[0])"),
+            ("pick * slots + torch.arange(slots", "pick * slots + 0 * torch.arange(slots"),
+            ("height, left : left + width] +=", "height, left : left + width] ="),
+            ("key = id(table), slots", "key = 0, slots"),
+            ("flatten(-2).clamp_(0, 1)", "flatten(-2)"),
+        ],
+    ),
+    Group(
+        "mi_lib.experiments.staircase_tables",
+        "tests/test_staircase_compare.py",
+        "in_words or diverged",
+        [
+            (".pow(2).fillna(math.inf)", ".pow(2)"),
+            ("min(math.sqrt(mean), DIVERGED)", "math.sqrt(mean)"),
         ],
     ),
     Group(
@@ -391,8 +416,11 @@ GROUPS = [
     Group(
         "mi_lib.results",
         "tests/test_results.py",
-        "intervals or partial",
+        "intervals or partial or factors",
         [
+            ("max(-most, min(most, logs[0][k] - logs[1][k]))", "logs[0][k] - logs[1][k]"),
+            ("max(-most, min(most,", "max(0, min(most,"),
+            ("if self.count == 1:", "if self.count < 3:"),
             ("stdtrit(len(values) - 1, (1 + level) / 2)", "stdtrit(len(values) - 1, level)"),
             ("values.std(ddof=1) / len(values) ** 0.5", "values.std() / len(values) ** 0.5"),
             ("self.low > 0 or self.high < 0", "self.low > 0"),

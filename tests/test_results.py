@@ -172,6 +172,7 @@ def test_factors_between_errors():
     assert str(paired_factor(three, dict.fromkeys(three, 1.0))) == "x 4.00 [0.71, 22.38]"
     assert str(paired_factor({1: 3.0}, {1: 1.0})) == "x 3.00, one value"
     assert str(interval([-1.5])) == "-1.50, one value"
+    assert str(interval([1.0, 1.0])) == "+1.00 [+1.00, +1.00]"
     assert paired_factor({1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}).mean == 0
     once = dict.fromkeys(range(20), 1.0) | {7: 1e30}
     assert not paired_factor(once, dict.fromkeys(range(20), 1.0)).excludes_zero
