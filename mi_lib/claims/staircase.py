@@ -2,7 +2,6 @@
 each of the three tasks, and one of its Appendix G.1."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 import pandas as pd
@@ -57,11 +56,11 @@ def _on(task: str, check: Callable[[Stored], list[Part]]) -> Callable[..., list[
     return judged
 
 
-def _larger(table: Stored, names: Sequence[str]) -> Part:
+def _larger(table: Stored, names: Sequence[str], title: str = "") -> Part:
     """Each of these has a larger RMSE than the anchor."""
     frame = plateaus(table)
     factors = [(name, rmse_factor(frame, name, ANCHOR)) for name in names]
-    return worse("RMSE / anchor's is above 1 (log2 of the factor)", factors)
+    return worse(f"{title or names[0]}: RMSE / anchor's is above 1 (log2)", factors)
 
 
 def _gap(table: Stored, rival: str) -> Interval:
@@ -75,11 +74,11 @@ def _gap(table: Stored, rival: str) -> Interval:
     "Section 4.1 and Figure 1, closest of eight",
     "On {task} InfoNCE-anchor tracks the true MI most closely: every other of the eight estimators "
     "has a larger RMSE, paired over seeds.",
-    {"gaussian": "not run", "mnist": "not run", "text": "not run"},
+    {"gaussian": "partly", "mnist": "not run", "text": "not run"},
 )
 def closest(table: Stored) -> list[Part]:
-    """The smallest lower end of the paired intervals decides."""
-    return [_larger(table, [name for name in PAPER_EIGHT if name != ANCHOR])]
+    """One part an estimator, so that a part of the statement can be true."""
+    return [_larger(table, [name]) for name in PAPER_EIGHT if name != ANCHOR]
 
 
 @on_each_task(
@@ -88,7 +87,7 @@ def closest(table: Stored) -> list[Part]:
     "On {task} InfoNCE-anchor keeps the low variance of InfoNCE and reduces its bias "
     "significantly: a smaller error at every level, and a spread over seeds that is at most 0.1 "
     "bits larger.",
-    {"gaussian": "not run", "mnist": "not run", "text": "not run"},
+    {"gaussian": "reproduced", "mnist": "not run", "text": "not run"},
 )
 def bias_and_spread(table: Stored) -> list[Part]:
     """The error of each seed at each level, paired, and the mean spread over levels."""
@@ -121,7 +120,7 @@ def _spread(frame: pd.DataFrame, estimator: str) -> float:
     "staircase-js-comparable",
     "Section 4.1, JS plug-in is comparable",
     "On {task} JS plug-in performs comparably: its RMSE is within 0.2 bits of the anchor's.",
-    {"gaussian": "not run"},
+    {"gaussian": "reproduced"},
 )
 def js_comparable(table: Stored) -> list[Part]:
     """Both ends of the paired interval inside +-`NEAR`."""
@@ -145,7 +144,7 @@ def js_deteriorates(table: Stored) -> list[Part]:
     "staircase-spherical",
     "Section 4.1, the log score is the most effective",
     "On {task} the spherical score does worse than the log score.",
-    {"gaussian": "not run", "mnist": "not run", "text": "not run"},
+    {"gaussian": "reproduced", "mnist": "not run", "text": "not run"},
 )
 def spherical(table: Stored) -> list[Part]:
     """The paired interval is positive."""
@@ -173,9 +172,9 @@ def batch_sizes(flipped: bool = False) -> list[Part]:
     def check() -> list[Part]:
         parts = []
         for title, table in tables:
-            gap, six = _gap(table, rival), _larger(table, others)
+            gap = _gap(table, rival)
             near = Part(f"{title}: {rival}", "bound", NEAR - gap.high, 0.0, gap.count, str(gap))
-            parts += [replace(six, name=f"{title}: {six.name}"), near]
+            parts += [_larger(table, others, f"{title}, six others"), near]
         return parts
 
     return when_complete([(table.name, table) for _, table in tables], check, flipped)
