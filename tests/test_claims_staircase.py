@@ -166,6 +166,7 @@ def test_a_partial_table_means_not_run(tmp_path, monkeypatch):
     outcome = get("two-errors-cancel").run()
     assert outcome.verdict == "not run"
     assert "waiting for gaussian paper-b64: 0 of 20 pieces" in outcome.report()
-    assert not problems(outcome, get("two-errors-cancel").run_twin())
+    seen = problems(outcome, get("two-errors-cancel").run_twin())
+    assert not any("twin" in line for line in seen), "there is nothing to tell apart yet"
     read = {(e, name) for e, names, _ in staircase_reasons.INFONCE.values() for name in names}
     assert read <= set(TABLES)
