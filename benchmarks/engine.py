@@ -166,12 +166,12 @@ def loaders() -> None:
         task = Channel(Source(torch.from_numpy(rows), labels))
         samples = text_samples(Path(name), 10, 64)
         slow, fast = medians(ten(samples), ten(lambda: task.draw(4.0, 64, stream)))
-    print(f"batches of text                 {slow / fast:7.1f} x a file a review")
+    print(f"batches of text   {slow / fast:8.1f} x a file a review")
     digits = (torch.rand(1000, 784) * 255).to(torch.uint8)
     pictures = Channel(Source(digits, labels, Grid(28)))
     samples = image_samples(digits, 64)
     slow, fast = medians(ten(samples), ten(lambda: pictures.draw(4.0, 64, stream)))
-    print(f"batches of images               {slow / fast:7.1f} x a canvas a picture")
+    print(f"batches of images {slow / fast:8.1f} x a canvas a picture")
 
 
 def joint_layer() -> None:
@@ -189,7 +189,7 @@ def joint_layer() -> None:
         layer(pairs).sum().backward()
 
     slow, fast = medians(tiled, split)
-    print(f"joint first layer, 2 x {dim} inputs: {slow / fast:6.1f} x the tiled one")
+    print(f"joint first layer {slow / fast:8.1f} x the tiled one, 2 x {dim} inputs")
 
 
 def main() -> None:
@@ -198,8 +198,8 @@ def main() -> None:
     keep_large_buffers()
     print(
         f"{datetime.date.today()}, {platform.system()} {platform.machine()} "
-        f"({torch.backends.cpu.get_cpu_capability()}), torch {torch.__version__}, one thread, "
-        f"medians of {REPEATS} interleaved runs"
+        f"({torch.backends.cpu.get_cpu_capability()}), torch {torch.__version__}, one thread,\n"
+        f"medians of {REPEATS} interleaved runs:"
     )
     for batch, steps in ((16, 100), (64, 40)):
         default, fused, ours, least = medians(
@@ -209,9 +209,8 @@ def main() -> None:
             floor(batch, steps),
         )
         print(
-            f"B = {batch:3}, {SEEDS} seeds: {default / ours:5.2f} x a plain loop, "
-            f"{fused / ours:5.2f} x one with fused Adam, "
-            f"{100 * least / ours:3.0f} % of it is products and Adam"
+            f"B = {batch:3}, {SEEDS} seeds  {default / ours:8.2f} x a plain loop, "
+            f"{fused / ours:.2f} x with fused Adam; {100 * least / ours:.0f} % is floor"
         )
     loaders()
     joint_layer()
