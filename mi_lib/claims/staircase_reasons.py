@@ -88,7 +88,7 @@ def published_row(flipped: bool = False, within: float = 0.1) -> list[Part]:
 
 LEVELS = (4.0, 6.0, 8.0, 10.0)  # bits
 ONE, STRONG = "anchor", "anchor:nu=k"
-SAME = 0.05  # bits of InfoNCE: what counts as the same ratio up to a constant
+SAME = 0.05  # bits of InfoNCE: what counts as equally good, whatever the scale
 
 
 def _read(record: str, training: str, evaluation: str, truth: float) -> dict[int, float]:
@@ -108,8 +108,8 @@ def _sizes(values: dict[int, float], truth: float = 0.0) -> dict[int, float]:
     statement="At nu = 1 the anchor's error on the Gaussian staircase, from 4 bits on smaller than "
     "InfoNCE's, is what two larger errors leave: on fresh batches of 64 pairs the DV value of the "
     "same critic is below the truth and the mean of r over negatives above 1, each by more than "
-    "the error. The critic of nu = K is as good up to a constant (InfoNCE on large fresh batches "
-    "within 0.05 bits), with a better scale and a larger DV.",
+    "the error. By InfoNCE on large fresh batches, which no constant factor changes, the critic of "
+    "nu = K is as good within 0.05 bits, with a better scale and a larger DV.",
     page="experiments/staircase",
     recorded="reproduced",
     twin={"flipped": True},
