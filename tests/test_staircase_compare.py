@@ -59,7 +59,7 @@ def test_errors_across_batch_sizes_are_paired_with_the_anchor(folder):
     invent(folder, "gaussian", "paper-b16", offset)
     names = {"B = 16": "paper-b16", "B = 64": "paper-b64"}
     shown = compare.errors_across({k: tables.stored("gaussian", n) for k, n in names.items()})
-    assert list(shown.index) == list(tables.PAPER_EIGHT)
+    assert list(shown.index) == list(tables.ESTIMATORS)
     assert shown.loc["InfoNCE-anchor", "B = 16"] == "0.75"
     assert shown.loc["NWJ", "B = 16"] == "3.00  x 4.00 [4.00, 4.00]"
     assert shown.loc["JS plug-in", "B = 16"] == "1.50  x 2.00 [2.00, 2.00]"

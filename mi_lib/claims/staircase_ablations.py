@@ -66,10 +66,10 @@ def nu_holds_the_scale(flipped: bool = False) -> list[Part]:
 @claim(
     "k-at-fixed-nu",
     item="What K does at nu = 1 (ours)",
-    statement="On the Gaussian staircase with nu = 1 a large K gives the better ratio up to its "
-    "scale (InfoNCE on large fresh batches is larger at K = 63 than at 1 and at 32), but not the "
-    "better scale, nor the better plug-in: K = 63 has a larger mean of r over fresh negatives "
-    "than K = 8, and a larger RMSE than K = 32.",
+    statement="On the Gaussian staircase with nu = 1 a large K gives the better contrast "
+    "(InfoNCE on large fresh batches is larger at K = 63 than at 1 and at 32), but not the better "
+    "scale, nor the better plug-in: K = 63 has a larger mean of r over fresh negatives than K = 8, "
+    "and a larger RMSE than K = 32.",
     page="experiments/gaussian",
     recorded="reproduced",
     twin={"flipped": True},

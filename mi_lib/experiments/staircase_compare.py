@@ -108,13 +108,13 @@ def against_anchor(frame: pd.DataFrame) -> str:
 
 
 def errors_across(tables: Mapping[str, Stored], record: str = "train") -> pd.DataFrame:
-    """A row for each of the paper's eight, a column a table: RMSE, and by which factor it is larger
-    than the anchor's, with the interval (above 1: worse than the anchor)."""
+    """A row an estimator, a column a table: RMSE, and by which factor it is larger than the
+    anchor's, with the interval (above 1: worse than the anchor)."""
     columns = {}
     for title, table in tables.items():
         frame = plateaus(table, record)
-        columns[title] = {name: _against_anchor(frame, name) for name in PAPER_EIGHT}
-    return pd.DataFrame(columns, index=pd.Index(list(PAPER_EIGHT), name="RMSE"))
+        columns[title] = {name: _against_anchor(frame, name) for name in ESTIMATORS}
+    return pd.DataFrame(columns, index=pd.Index(list(ESTIMATORS), name="RMSE"))
 
 
 def _against_anchor(frame: pd.DataFrame, name: str) -> str:
@@ -170,7 +170,7 @@ def option_readings(table: Stored, option: str) -> pd.DataFrame:
     """A row a value of the option: RMSE of the anchor's plug-in on training batches, and of plug-in
     and DV of the same critics on large fresh batches; and there the mean over levels of ``scale``,
     log2 of the mean of r over negatives (0 for the true ratio), and of InfoNCE, the larger the
-    better the ratio is up to its scale. Means over seeds."""
+    better the ratio is up to a factor of one side. Means over seeds."""
     train, large = plateaus(table), plateaus(table, "large")
     rows = {}
     for training in dict.fromkeys(train["training"]):

@@ -118,6 +118,7 @@ GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
                 ),
                 _gaussian("paper-joint-b16", 5, (1, 4), batch=16, **JOINT),
                 _gaussian("paper-b256", 5, (1, 4), batch=256),
+                _gaussian("paper-field-b256", 3, trainings=FIELD, batch=256),
             ),
         },
         "mnist": {
