@@ -8,6 +8,7 @@ import pytest
 
 from mi_lib import plotting
 from mi_lib.evaluation import COLUMNS as EVALUATED
+from mi_lib.experiments import staircase_ablations as ablations
 from mi_lib.experiments import staircase_compare as compare
 from mi_lib.experiments import staircase_tables as tables
 from mi_lib.results import interval
@@ -85,7 +86,7 @@ def test_what_cannot_be_paired_or_diverged_says_so(folder):
     assert shown.loc["InfoNCE"].tolist() == ["0.50  x 1.00 [1.00, 1.00]", "0.50"]
     assert shown.loc["InfoNCE-anchor"].tolist() == ["0.50", "not run"]
     invent(folder, "ablations", "laptop-cold", lambda *_: 1.5)
-    assert compare.ablations().loc["cold", "InfoNCE"] == "1.50", "nothing to depart from"
+    assert ablations.errors().loc["cold", "InfoNCE"] == "1.50", "nothing to depart from"
 
 
 def test_who_is_better_than_the_anchor_is_said_in_words(folder):
@@ -162,14 +163,28 @@ def test_published_errors_stand_beside_ours(folder):
 def test_ablations_are_paired_with_what_they_depart_from(folder):
     invent(folder, "gaussian", "laptop-b64", lambda t, e, r, seed: 1.0 + seed)
     invent(folder, "ablations", "laptop-cold", lambda t, e, r, seed: 3 * (1.0 + seed))
-    shown = compare.ablations()
+    shown = ablations.errors()
     assert shown.loc["none", "InfoNCE"] == "2.00", "the seeds of the ablations, not all five"
     assert shown.loc["cold", "anchor, nu = K"] == "6.00  x 3.00 [3.00, 3.00]"
     assert shown.loc["large", "InfoNCE"] == "not run"
     assert "nu" not in shown.index and "k" not in shown.index
     (folder / "ablations" / "laptop-cold-seed01.csv").unlink()
-    stored_seeds = compare.ablations()["seeds"]
+    stored_seeds = ablations.errors()["seeds"]
     assert stored_seeds[["none", "cold", "large"]].tolist() == ["3 of 3", "2 of 3", "0 of 3"]
+
+
+def test_ablations_say_what_the_ratio_is_worth(folder):
+    def offset(training, evaluation, record, seed):
+        sizes = {"plug-in": 1.0, "dv": -2.0, "scale": 3.0}
+        return (1.0 + seed) * sizes.get(evaluation, 0.0) * (2 if training == "anchor" else 1)
+
+    invent(folder, "gaussian", "laptop-b64", offset)
+    shown = ablations.readings("InfoNCE-anchor")
+    assert shown.loc["none"].tolist() == pytest.approx([4.0, 4.0, 8.0, 18.0, 6.0])
+    assert ablations.readings("anchor, nu = K").loc["none", "DV, fresh"] == pytest.approx(4.0)
+    assert shown.loc["cold"].isna().all(), "not run"
+    with pytest.raises(ValueError, match="estimator"):
+        ablations.readings("MINE")
 
 
 def test_an_option_is_read_off_the_names_of_trainings(folder):
@@ -179,19 +194,19 @@ def test_an_option_is_read_off_the_names_of_trainings(folder):
         return sizes.get(evaluation, 0.0) + (0.5 if record == "large" else 0.0)
 
     invent(folder, "ablations", "laptop-nu", offset)
-    table = compare.ablation_of("nu")
-    errors = compare.option_errors(table, "nu")
+    table = ablations.stored_of("nu")
+    errors = ablations.option_errors(table, "nu")
     assert errors["nu"].unique().tolist() == [0.001, 0.01, 0.1, 1, 10, 100, 1000]
     assert errors.loc[errors["nu"] == 100, "error"].unique().round(6).tolist() == [2.0]
-    readings = compare.option_readings(table, "nu")
+    readings = ablations.option_readings(table, "nu")
     assert readings.loc["100"].tolist() == pytest.approx([2.0, 2.5, 0.5, 106.5, 6.5])
     assert readings.index.tolist() == ["0.001", "0.01", "0.1", "1", "10", "100", "1000"]
 
 
 def test_tables_and_figures_of_what_was_not_run(folder):
-    nothing = compare.ablation_of("nu")
-    assert compare.option_readings(nothing, "nu").empty
-    figure = plotting.ablation(compare.option_errors(nothing, "nu"), "nu", "nu", log=True)
+    nothing = ablations.stored_of("nu")
+    assert ablations.option_readings(nothing, "nu").empty
+    figure = plotting.ablation(ablations.option_errors(nothing, "nu"), "nu", "nu", log=True)
     assert [text.get_text() for text in figure.axes[0].texts] == ["not run"]
 
 

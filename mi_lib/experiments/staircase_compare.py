@@ -1,5 +1,5 @@
-r"""Staircase tables beside each other: batch sizes, ablations, published runs, data trained on or
-not. All in bits; factors between errors are paired over the seeds that both tables have."""
+r"""Staircase tables beside each other: batch sizes, published runs, data trained on or not. All in
+bits; factors between errors are paired over the seeds that both tables have."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,6 @@ import pandas as pd
 
 from ..results import Stored, interval, paired_factor, two_decimals
 from ..validate import one_of
-from .staircase_grid import GRID
 from .staircase_tables import (
     ANCHOR,
     DIVERGED,
@@ -19,7 +18,6 @@ from .staircase_tables import (
     plateaus,
     rmse_by_seed,
     select,
-    stored,
 )
 
 # Plateaus of the benchmark's own runs at 2, 4, 6, 8, 10 bits: Gaussian without the cube, joint
@@ -49,8 +47,6 @@ PUBLISHED_ERRORS: Mapping[str, tuple[float, float]] = MappingProxyType(
         "InfoNCE": (1.76, 1.89),
     }
 )
-THREE = ("InfoNCE", "InfoNCE-anchor", "anchor, nu = K")
-TRAINED = tuple(ESTIMATORS[name][0] for name in THREE)
 
 
 def beside_published(table: Stored) -> pd.DataFrame:
@@ -119,10 +115,10 @@ def errors_across(tables: Mapping[str, Stored], record: str = "train") -> pd.Dat
 
 def _against_anchor(frame: pd.DataFrame, name: str) -> str:
     own = rmse_by_seed(frame, name)
-    return _beside(own, {} if name == ANCHOR else rmse_by_seed(frame, ANCHOR))
+    return beside(own, {} if name == ANCHOR else rmse_by_seed(frame, ANCHOR))
 
 
-def _beside(own: Mapping[int, float], other: Mapping[int, float]) -> str:
+def beside(own: Mapping[int, float], other: Mapping[int, float]) -> str:
     """A mean over seeds and, where another has some of these seeds, the factor between them."""
     if not own:
         return "not run"
@@ -130,63 +126,6 @@ def _beside(own: Mapping[int, float], other: Mapping[int, float]) -> str:
     mean = two_decimals(float(np.mean(list(own.values()))))
     shown = f"{lost} of {len(own)} diverged" if lost else mean
     return f"{shown}  {paired_factor(own, other)}" if set(own) & set(other) else shown
-
-
-def ablation_of(name: str) -> Stored:
-    """What is stored of an ablation of the Gaussian task."""
-    return stored("ablations", f"laptop-{name}")
-
-
-def ablations(record: str = "train") -> pd.DataFrame:
-    """A row an ablation that trains all three of InfoNCE, nu = 1 and nu = K: how many of its seeds
-    are stored, the RMSE of each, and by which factor it is larger than at the setting that all
-    ablations depart from, over the seeds of the ablations."""
-    grids = [g for g in GRID["ablations"]["laptop"] if g.settings.trainings == TRAINED]
-    seeds = min(grid.seeds for grid in grids)
-    tables = {"none": stored("gaussian", "laptop-b64")}
-    tables |= {g.name.removeprefix("laptop-"): stored("ablations", g.name) for g in grids}
-    frames = {n: plateaus(t, record).query(f"seed < {seeds}") for n, t in tables.items()}
-    rows = {}
-    for title, frame in frames.items():
-        rows[title] = {"seeds": f"{frame['seed'].nunique()} of {seeds}"}
-        for name in THREE:
-            other = {} if title == "none" else rmse_by_seed(frames["none"], name)
-            rows[title][name] = _beside(rmse_by_seed(frame, name), other)
-    return pd.DataFrame(rows).T.rename_axis("ablation")
-
-
-def option_errors(table: Stored, option: str, record: str = "train") -> pd.DataFrame:
-    """Errors of the anchor's plug-in for trainings like ``anchor:nu=0.1``: columns the option,
-    truth and error."""
-    frame = plateaus(table, record)
-    frame = frame[frame["evaluation"] == "plug-in"]
-    values = frame["training"].str.extract(rf"{option}=([\d.e+-]+)")[0].astype(float)
-    return pd.DataFrame(
-        {option: values, "truth": frame["truth"], "error": frame["value"] - frame["truth"]}
-    ).sort_values([option, "truth"])
-
-
-def option_readings(table: Stored, option: str) -> pd.DataFrame:
-    """A row a value of the option: RMSE of the anchor's plug-in on training batches, and of plug-in
-    and DV of the same critics on large fresh batches; and there the mean over levels of ``scale``,
-    log2 of the mean of r over negatives (0 for the true ratio), and of InfoNCE, the larger the
-    better the ratio is up to a factor of one side. Means over seeds."""
-    train, large = plateaus(table), plateaus(table, "large")
-    rows = {}
-    for training in dict.fromkeys(train["training"]):
-        rows[float(training.split("=")[1])] = {
-            "plug-in, training": _mean_rmse(train, f"{training}/plug-in"),
-            "plug-in, fresh": _mean_rmse(large, f"{training}/plug-in"),
-            "DV, fresh": _mean_rmse(large, f"{training}/dv"),
-            "scale": select(large, f"{training}/scale")["value"].mean(),
-            "InfoNCE": select(large, f"{training}/infonce")["value"].mean(),
-        }
-    shown = pd.DataFrame(rows).T.sort_index()
-    return shown.set_axis([f"{value:g}" for value in shown.index]).rename_axis(option)
-
-
-def _mean_rmse(frame: pd.DataFrame, estimator: str) -> float:
-    return float(np.mean(list(rmse_by_seed(frame, estimator).values())))
 
 
 def remembered(table: Stored, names: Sequence[str]) -> pd.DataFrame:

@@ -104,6 +104,9 @@ GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
             "paper": (
                 _gaussian("paper-b64", 20),
                 _gaussian("paper-b16", 20, (2, 99), batch=16),
+                _gaussian(
+                    "paper-normalise-b64", 5, trainings=THREE, critic_settings={"normalise": True}
+                ),
                 _gaussian("paper-field-b64", 5, (2, 99), trainings=FIELD),
                 _gaussian("paper-field-b16", 5, (5, 99), trainings=FIELD, batch=16),
                 _gaussian(
