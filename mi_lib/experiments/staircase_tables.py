@@ -59,6 +59,16 @@ def stored(experiment: str, *names: str) -> Stored:
     return Stored(tuple(pieces), results_folder(), MODULES[experiment])
 
 
+def every_stored(*experiments: str) -> list[Stored]:
+    """What is stored of every table at the paper's settings, then of every `laptop` one."""
+    return [
+        stored(experiment, table.name)
+        for profile in ("paper", "laptop")
+        for experiment in experiments
+        for table in GRID[experiment][profile]
+    ]
+
+
 def plateaus(table: Stored, record: str = "train") -> pd.DataFrame:
     """One row a training, evaluation, seed and level: ``value`` and ``truth`` in bits.
 
