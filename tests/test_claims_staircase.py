@@ -18,6 +18,7 @@ TABLES = [
     ("gaussian", "paper-normalise-b64"),
     ("ablations", "laptop-nu"),
     ("ablations", "laptop-k"),
+    ("ablations", "laptop-k-nu"),
 ]
 MODULES = {module.__name__ for module in (staircase, staircase_ablations, staircase_reasons)}
 IDS = sorted(c.id for c in claims.all_claims() if c.check.__module__ in MODULES)
@@ -40,6 +41,8 @@ STORY = {
     "anchor:k=8": {"plug-in": -0.8, "scale": 5.0},
     "anchor:k=32": {"plug-in": -0.2, "scale": 6.0, "infonce": -1.2},
     "anchor:k=63": {"plug-in": 0.6, "scale": 7.0, "infonce": -1.0},
+    "anchor:k=8,nu=8": {"dv": -2.5, "infonce": -2.5},
+    "anchor:k=63,nu=63": {"dv": -2.0, "infonce": -2.0},
     "paper-normalise-b64 anchor": {"dv": -0.5, "scale": 0.5},
     "paper-normalise-b64 anchor:nu=k": {"dv": -0.3, "scale": -0.05},
 }
@@ -92,7 +95,7 @@ def test_the_story_is_reproduced_and_its_twin_is_not(told, monkeypatch, id):
 
 # The only table of a claim.
 B64, IMAGES, TEXT = staircase.TABLES.items()
-NU, K = ("ablations", "laptop-nu"), ("ablations", "laptop-k")
+NU, K, K_NU = (("ablations", f"laptop-{name}") for name in ("nu", "k", "k-nu"))
 ALL, LAYER = None, "layer-norm-holds-the-scale"
 # A claim, the tables that it reads, and a story that makes one of its parts fail.
 OTHER = [
@@ -153,6 +156,8 @@ OTHER = [
     ("k-at-fixed-nu", K, {"anchor:k=63": {"plug-in": 0.1, "scale": 7.0, "infonce": -1.0}}),
     ("k-at-fixed-nu", K, {"anchor:k=63": {"plug-in": 0.6, "scale": 4.0, "infonce": -1.0}}),
     ("k-at-fixed-nu", K, {"anchor:k=63": {"plug-in": 0.6, "scale": 7.0, "infonce": -1.3}}),
+    ("k-with-nu", K_NU, {"anchor:k=63,nu=63": {"dv": -2.0, "infonce": -2.6}}),
+    ("k-with-nu", K_NU, {"anchor:k=63,nu=63": {"dv": -2.6, "infonce": -2.0}}),
     (LAYER, ALL, {"paper-normalise-b64 anchor": {"dv": -0.5, "scale": -1.2}}),
     (LAYER, ALL, {"paper-normalise-b64 anchor:nu=k": {"dv": -0.5, "scale": 0.05}}),
     (LAYER, ALL, {"paper-normalise-b64 anchor": {"dv": -0.5, "scale": 0.5, "infonce": -3.2}}),

@@ -203,6 +203,15 @@ def test_an_option_is_read_off_the_names_of_trainings(folder):
     assert readings.index.tolist() == ["0.001", "0.01", "0.1", "1", "10", "100", "1000"]
 
 
+def test_an_option_is_found_beside_another(folder):
+    def offset(training, evaluation, record, seed):
+        return float(training.split("=")[-1])
+
+    invent(folder, "ablations", "laptop-k-nu", offset)
+    shown = ablations.option_readings(ablations.stored_of("k-nu"), "k")
+    assert shown["DV, fresh"].tolist() == [1, 2, 4, 8, 16, 32, 63]
+
+
 def test_tables_and_figures_of_what_was_not_run(folder):
     nothing = ablations.stored_of("nu")
     assert ablations.option_readings(nothing, "nu").empty

@@ -51,12 +51,18 @@ def readings(estimator: str) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis("ablation")
 
 
+def _value(training: str, option: str) -> float:
+    """The number that an option has in the name of a training."""
+    options = dict(part.split("=") for part in training.partition(":")[2].split(","))
+    return float(options[option])
+
+
 def option_errors(table: Stored, option: str, record: str = "train") -> pd.DataFrame:
     """Errors of the anchor's plug-in for trainings like ``anchor:nu=0.1``: columns the option,
     truth and error."""
     frame = plateaus(table, record)
     frame = frame[frame["evaluation"] == "plug-in"]
-    values = frame["training"].str.extract(rf"{option}=([\d.e+-]+)")[0].astype(float)
+    values = [_value(training, option) for training in frame["training"]]
     return pd.DataFrame(
         {option: values, "truth": frame["truth"], "error": frame["value"] - frame["truth"]}
     ).sort_values([option, "truth"])
@@ -69,7 +75,7 @@ def option_readings(table: Stored, option: str) -> pd.DataFrame:
     better the ratio is up to a factor of one side. Means over seeds."""
     train, large = plateaus(table), plateaus(table, "large")
     rows = {
-        float(training.split("=")[1]): _readings(train, large, training)
+        _value(training, option): _readings(train, large, training)
         for training in dict.fromkeys(train["training"])
     }
     shown = pd.DataFrame(rows).T.sort_index()

@@ -62,6 +62,7 @@ FEW = {"slots": 4}  # enough for the three levels of the smallest profile
 JOINT = {"critic": "joint", "large": 128, "large_repeats": 64}
 NUS = tuple(f"anchor:nu={nu:g}" for nu in (1e-3, 1e-2, 0.1, 1, 10, 100, 1000))
 KS = tuple(f"anchor:k={k}" for k in (1, 2, 4, 8, 16, 32, 63))
+KS_NU = tuple(f"{training},nu={training.split('=')[1]}" for training in KS)  # nu = K
 THREE = ("infonce", "anchor", "anchor:nu=k")
 
 
@@ -149,6 +150,7 @@ GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
                 _ablation("nu", NUS),
                 _ablation("normalise", THREE, critic_settings={"normalise": True}),
                 _ablation("k", KS),
+                _ablation("k-nu", KS_NU),
                 _ablation("rate-5e-4", THREE, rate=5e-4),
                 _ablation("rate-1e-3", THREE, rate=1e-3),
                 _ablation("small", THREE, critic_settings={"hidden": 256}),
