@@ -189,11 +189,7 @@ def test_gaussian_targets_are_near_the_known_values():
 def stored_pieces():
     """Every committed staircase piece, with the table it belongs to."""
     folder = results_folder()
-    return sorted(
-        path
-        for name in ("gaussian", "mnist", "text", "tables", "ablations")
-        for path in (folder / name).glob("*.csv")
-    )
+    return sorted(path for name in staircase_grid.GRID for path in (folder / name).glob("*.csv"))
 
 
 def test_every_stored_piece_belongs_to_a_table():
@@ -232,7 +228,7 @@ def test_the_first_steps_of_a_stored_piece_can_be_replayed(path):
 
 
 def test_tables_are_found_by_name():
-    assert find_table("gaussian", "paper-b16").settings.batch == 16
+    assert find_table("gaussian-more", "paper-b16").settings.batch == 16
     with pytest.raises(ValueError, match="choose one of"):
         find_table("gaussian", "paper-b17")
     assert isinstance(stored("gaussian", "ci-gaussian").records, pd.DataFrame)

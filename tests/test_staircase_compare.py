@@ -57,9 +57,9 @@ def test_errors_across_batch_sizes_are_paired_with_the_anchor(folder):
     def offset(training, evaluation, record, seed):
         return (1 + seed % 2) * {"anchor": 0.5, "nwj": 2.0}.get(training, 1.0)
 
-    invent(folder, "gaussian", "paper-b16", offset)
-    names = {"B = 16": "paper-b16", "B = 64": "paper-b64"}
-    shown = compare.errors_across({k: tables.stored("gaussian", n) for k, n in names.items()})
+    invent(folder, tables.MORE, "paper-b16", offset)
+    names = {"B = 16": (tables.MORE, "paper-b16"), "B = 64": ("gaussian", "paper-b64")}
+    shown = compare.errors_across({k: tables.stored(*n) for k, n in names.items()})
     assert list(shown.index) == list(tables.ESTIMATORS)
     assert shown.loc["InfoNCE-anchor", "B = 16"] == "0.75"
     assert shown.loc["NWJ", "B = 16"] == "3.00  x 4.00 [4.00, 4.00]"
@@ -73,14 +73,14 @@ def test_what_cannot_be_paired_or_diverged_says_so(folder):
     def offset(training, evaluation, record, seed):
         return -math.inf if (training, seed) == ("nwj", 1) else 0.5
 
-    invent(folder, "gaussian", "paper-b16", offset)
+    invent(folder, tables.MORE, "paper-b16", offset)
     invent(folder, "gaussian", "paper-b64", offset, skip=("anchor",))
-    names = {"B = 16": "paper-b16", "B = 64": "paper-b64"}
-    shown = compare.errors_across({k: tables.stored("gaussian", n) for k, n in names.items()})
+    names = {"B = 16": (tables.MORE, "paper-b16"), "B = 64": ("gaussian", "paper-b64")}
+    shown = compare.errors_across({k: tables.stored(*n) for k, n in names.items()})
     assert shown.loc["NWJ", "B = 64"] == "1 of 20 diverged"
     assert shown.loc["NWJ", "B = 16"].startswith("1 of 20 diverged  x ")
     factor = tables.rmse_factor(
-        tables.plateaus(tables.stored("gaussian", "paper-b16")), "NWJ", "InfoNCE-anchor"
+        tables.plateaus(tables.stored(tables.MORE, "paper-b16")), "NWJ", "InfoNCE-anchor"
     )
     assert not factor.excludes_zero, "one bad seed of twenty decides nothing"
     assert shown.loc["InfoNCE"].tolist() == ["0.50  x 1.00 [1.00, 1.00]", "0.50"]
@@ -125,8 +125,8 @@ def test_published_runs_stand_beside_ours(folder):
     def offset(training, evaluation, record, seed):
         return seed if (training, evaluation, record) == ("js", "clipped-dv", "train") else -0.25
 
-    invent(folder, "gaussian", "paper-published", offset, skip=("mine",))
-    shown = compare.beside_published(tables.stored("gaussian", "paper-published"))
+    invent(folder, tables.MORE, "paper-published", offset, skip=("mine",))
+    shown = compare.beside_published(tables.stored(tables.MORE, "paper-published"))
     assert shown.loc[("SMILE-5", "published")].tolist() == [1.91, 3.93, 6.06, 8.48, 11.10]
     assert shown.loc[("SMILE-5", "ours, 3 seed(s)")].tolist() == [3, 5, 7, 9, 11]
     assert shown.loc[("InfoNCE", "ours, 3 seed(s)"), 10.0] == 9.75

@@ -14,6 +14,7 @@ from ..validate import one_of
 SWEEPS: Mapping[str, str] = MappingProxyType(
     {
         "gaussian": "staircase",
+        "gaussian-more": "staircase",
         "mnist": "staircase",
         "text": "staircase",
         "tables": "staircase",

@@ -26,6 +26,7 @@ __all__ = ["MODULES", "make_run", "pieces", "records", "run"]
 _ENGINE = ("scoring", "objectives", "estimators", "streams", "critics", "evaluation", "training")
 _DATA = {
     "gaussian": ("data.gaussian",),
+    "gaussian-more": ("data.gaussian",),
     "ablations": ("data.gaussian",),
     "mnist": ("data.channel", "data.images"),
     "text": ("data.channel", "data.text"),

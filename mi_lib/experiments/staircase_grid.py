@@ -104,12 +104,17 @@ GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
             "laptop": (_gaussian("laptop-b64", 5, steps=1000, block=50),),
             "paper": (
                 _gaussian("paper-b64", 20),
-                _gaussian("paper-b16", 20, (2, 99), batch=16),
+                _gaussian("paper-field-b64", 5, (2, 99), trainings=FIELD),
                 _gaussian(
                     "paper-normalise-b64", 5, trainings=THREE, critic_settings={"normalise": True}
                 ),
-                _gaussian("paper-field-b64", 5, (2, 99), trainings=FIELD),
-                _gaussian("paper-field-b16", 5, (5, 99), trainings=FIELD, batch=16),
+            ),
+        },
+        # Other batch sizes, and joint critics.
+        "gaussian-more": {
+            "paper": (
+                _gaussian("paper-b16", 20, (2, 99), batch=16),
+                _gaussian("paper-joint-b16", 5, (1, 4), batch=16, **JOINT),
                 _gaussian(
                     "paper-published",
                     3,
@@ -120,8 +125,8 @@ GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
                     critic_settings={"hidden": 256},
                     **JOINT,
                 ),
-                _gaussian("paper-joint-b16", 5, (1, 4), batch=16, **JOINT),
                 _gaussian("paper-b256", 5, (1, 4), batch=256),
+                _gaussian("paper-field-b16", 5, (5, 99), trainings=FIELD, batch=16),
                 _gaussian("paper-field-b256", 3, trainings=FIELD, batch=256),
             ),
         },

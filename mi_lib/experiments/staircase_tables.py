@@ -41,6 +41,8 @@ ESTIMATORS: Mapping[str, tuple[str, str]] = MappingProxyType({**PAPER_EIGHT, **O
 
 
 ANCHOR = "InfoNCE-anchor"
+MORE = "gaussian-more"
+BY_BATCH = MappingProxyType({16: MORE, 64: "gaussian", 256: MORE})  # batch size -> its sweep
 REASONS = ("plug-in", "dv", "scale", "infonce")  # what tells a right ratio from a right reading
 DIVERGED = 1e30  # bits: stands for the error of a run whose reading is not a finite number
 POINTS, ROUNDS = 4096, 40  # pairs a round, for targets by sampling
@@ -65,7 +67,7 @@ def every_stored(*experiments: str) -> list[Stored]:
         stored(experiment, table.name)
         for profile in ("paper", "laptop")
         for experiment in experiments
-        for table in GRID[experiment][profile]
+        for table in GRID[experiment].get(profile, ())
     ]
 
 
