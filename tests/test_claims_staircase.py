@@ -190,5 +190,5 @@ def test_a_partial_table_means_not_run(tmp_path, monkeypatch):
     assert "waiting for gaussian paper-b64: 0 of 20 pieces" in outcome.report()
     seen = problems(outcome, get("two-errors-cancel").run_twin())
     assert not any("twin" in line for line in seen), "there is nothing to tell apart yet"
-    read = {(e, name) for e, names, _ in staircase_reasons.INFONCE.values() for name in names}
+    read = {(e, name) for _, e, names, _ in staircase_reasons.INFONCE.values() for name in names}
     assert read <= set(TABLES)
