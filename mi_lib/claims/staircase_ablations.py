@@ -106,7 +106,7 @@ def k_at_fixed_nu(flipped: bool = False) -> list[Part]:
     statement="On the Gaussian staircase with nu = K a large K gives the better ratio: at K = 63 "
     "InfoNCE and DV on large fresh batches are larger than at K = 1 and at K = 8.",
     page="experiments/gaussian",
-    recorded="not run",
+    recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
     experiment=True,
@@ -133,7 +133,7 @@ def k_with_nu(flipped: bool = False) -> list[Part]:
     "critic brings the mean of r over fresh negatives nearer to 1 and raises DV on large fresh "
     "batches, at nu = 1 and at nu = K, and costs at most 0.1 bits of InfoNCE.",
     page="experiments/gaussian",
-    recorded="not run",
+    recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
     experiment=True,
