@@ -59,3 +59,10 @@ def pytest_make_collect_report(collector):
     if STRICT and report.skipped:
         refuse(report)
     return report
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """An empty folder that takes the place of `results/`."""
+    monkeypatch.setenv("MI_RESULTS", str(tmp_path))
+    return tmp_path

@@ -239,7 +239,6 @@ GROUPS = [
         "tests/test_staircase_compare.py",
         "",
         [
-            ('.query(f"seed < {seeds}")', '.query(f"seed >= 0")'),
             ("{} if name == ANCHOR else", "{} if True else"),
             ('"smaller" if f.high < 0', '"smaller" if f.mean < 0'),
             ('"no" if "smaller" in found', '"no" if "smaller" in group.values()'),
@@ -248,6 +247,16 @@ GROUPS = [
                 '(part["value"] - part["truth"]).abs().mean()',
                 'abs((part["value"] - part["truth"]).mean())',
             ),
+        ],
+    ),
+    Group(
+        "mi_lib.experiments.staircase_ablations",
+        "tests/test_staircase_ablations.py",
+        "",
+        [
+            ('.query(f"seed < {seeds}")', '.query(f"seed >= 0")'),
+            ("return float(options[option])", 'return float(options.get("nu", 1))'),
+            ('_mean_rmse(large, f"{training}/dv")', '_mean_rmse(train, f"{training}/plug-in")'),
         ],
     ),
     Group(

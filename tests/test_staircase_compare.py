@@ -5,47 +5,19 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from invented import LEVELS, invent
 
 from mi_lib import plotting
-from mi_lib.evaluation import COLUMNS as EVALUATED
-from mi_lib.experiments import staircase_ablations as ablations
 from mi_lib.experiments import staircase_compare as compare
 from mi_lib.experiments import staircase_tables as tables
 from mi_lib.results import interval
-from mi_lib.sweep import COLUMNS, write
-
-LEVELS = (2.0, 4.0, 6.0, 8.0, 10.0)
 
 
-def invent(folder, experiment, name, offset, skip=()):
-    """Write a table in which an evaluation reads the truth plus ``offset(training, evaluation,
-    record, seed)`` at every level."""
-    for piece in tables.find_table(experiment, name).pieces(experiment):
-        rows = []
-        for training in piece.config["settings"]["trainings"]:
-            if training in skip:
-                continue
-            for seed in piece.config["seeds"]:
-                for record in ("train", "held-out", "large"):
-                    for evaluation in EVALUATED:
-                        off = offset(training, evaluation, record, seed)
-                        values = " ".join(f"{truth + off:.4f}" for truth in LEVELS)
-                        rows.append((record, training, evaluation, seed, values))
-        about = {"config": dict(piece.config), "code_hash": "", "seconds": 1.0}
-        write(piece.path(folder), about, pd.DataFrame(rows, columns=list(COLUMNS)))
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("MI_RESULTS", str(tmp_path))
-    return tmp_path
-
-
-def test_tables_are_joined(folder):
-    invent(folder, "gaussian", "paper-b64", lambda *_: 0.0)
+def test_tables_are_joined(results):
+    invent(results, "gaussian", "paper-b64", lambda *_: 0.0)
     both = tables.stored("gaussian", "paper-b64", "paper-field-b64")
     assert len(both.there) == 20 and len(both.pieces) == 23 and both.word == "PARTIAL"
-    invent(folder, "gaussian", "paper-field-b64", lambda *_: 1.0)
+    invent(results, "gaussian", "paper-field-b64", lambda *_: 1.0)
     shown = tables.summary(
         tables.plateaus(tables.stored("gaussian", "paper-b64", "paper-field-b64"))
     )
@@ -53,11 +25,11 @@ def test_tables_are_joined(folder):
     assert shown.loc["NWJ", ["seeds", "RMSE"]].tolist() == [20, 0.0]
 
 
-def test_errors_across_batch_sizes_are_paired_with_the_anchor(folder):
+def test_errors_across_batch_sizes_are_paired_with_the_anchor(results):
     def offset(training, evaluation, record, seed):
         return (1 + seed % 2) * {"anchor": 0.5, "nwj": 2.0}.get(training, 1.0)
 
-    invent(folder, tables.MORE, "paper-b16", offset)
+    invent(results, tables.MORE, "paper-b16", offset)
     names = {"B = 16": (tables.MORE, "paper-b16"), "B = 64": ("gaussian", "paper-b64")}
     shown = compare.errors_across({k: tables.stored(*n) for k, n in names.items()})
     assert list(shown.index) == list(tables.ESTIMATORS)
@@ -67,14 +39,14 @@ def test_errors_across_batch_sizes_are_paired_with_the_anchor(folder):
     assert (shown["B = 64"] == "not run").all()
 
 
-def test_what_cannot_be_paired_or_diverged_says_so(folder):
+def test_what_cannot_be_paired_or_diverged_says_so(results):
     """A table without the anchor, and a bound that reads minus infinity in one seed."""
 
     def offset(training, evaluation, record, seed):
         return -math.inf if (training, seed) == ("nwj", 1) else 0.5
 
-    invent(folder, tables.MORE, "paper-b16", offset)
-    invent(folder, "gaussian", "paper-b64", offset, skip=("anchor",))
+    invent(results, tables.MORE, "paper-b16", offset)
+    invent(results, "gaussian", "paper-b64", offset, skip=("anchor",))
     names = {"B = 16": (tables.MORE, "paper-b16"), "B = 64": ("gaussian", "paper-b64")}
     shown = compare.errors_across({k: tables.stored(*n) for k, n in names.items()})
     assert shown.loc["NWJ", "B = 64"] == "1 of 20 diverged"
@@ -85,11 +57,9 @@ def test_what_cannot_be_paired_or_diverged_says_so(folder):
     assert not factor.excludes_zero, "one bad seed of twenty decides nothing"
     assert shown.loc["InfoNCE"].tolist() == ["0.50  x 1.00 [1.00, 1.00]", "0.50"]
     assert shown.loc["InfoNCE-anchor"].tolist() == ["0.50", "not run"]
-    invent(folder, "ablations", "laptop-cold", lambda *_: 1.5)
-    assert ablations.errors().loc["cold", "InfoNCE"] == "1.50", "nothing to depart from"
 
 
-def test_who_is_better_than_the_anchor_is_said_in_words(folder):
+def test_who_is_better_than_the_anchor_is_said_in_words(results):
     sizes = {"anchor": 0.5, "nwj": 2.0, "js": 0.25}
 
     def offset(training, evaluation, record, seed):
@@ -97,7 +67,7 @@ def test_who_is_better_than_the_anchor_is_said_in_words(folder):
         return 3.0 if (training, evaluation) == ("js", "nwj") else size
 
     assert compare.against_anchor(tables.plateaus(tables.stored("mnist", "laptop"))) == "not run"
-    invent(folder, "gaussian", "paper-b64", offset)
+    invent(results, "gaussian", "paper-b64", offset)
     frame = tables.plateaus(tables.stored("gaussian", "paper-b64"))
     lines = compare.against_anchor(frame).splitlines()
     assert lines[:2] == [
@@ -109,7 +79,7 @@ def test_who_is_better_than_the_anchor_is_said_in_words(folder):
     assert any(line.startswith("not separated: Spherical x 0.98 [0.7") for line in lines)
     assert not any("DV" in line for line in lines), "what was not run is not compared"
     sizes |= {"js": 0.75, "anchor:nu=k": 0.1}
-    invent(folder, "gaussian", "paper-b64", offset)
+    invent(results, "gaussian", "paper-b64", offset)
     frame = tables.plateaus(tables.stored("gaussian", "paper-b64"))
     assert "eight: not certain" in compare.against_anchor(frame)
     assert "in the table: no" in compare.against_anchor(frame)
@@ -121,11 +91,11 @@ def test_who_is_better_than_the_anchor_is_said_in_words(folder):
     assert max(tables.rmse_by_seed(broken, "NWJ").values()) == tables.DIVERGED
 
 
-def test_published_runs_stand_beside_ours(folder):
+def test_published_runs_stand_beside_ours(results):
     def offset(training, evaluation, record, seed):
         return seed if (training, evaluation, record) == ("js", "clipped-dv", "train") else -0.25
 
-    invent(folder, tables.MORE, "paper-published", offset, skip=("mine",))
+    invent(results, tables.MORE, "paper-published", offset, skip=("mine",))
     shown = compare.beside_published(tables.stored(tables.MORE, "paper-published"))
     assert shown.loc[("SMILE-5", "published")].tolist() == [1.91, 3.93, 6.06, 8.48, 11.10]
     assert shown.loc[("SMILE-5", "ours, 3 seed(s)")].tolist() == [3, 5, 7, 9, 11]
@@ -145,13 +115,13 @@ def test_published_errors_are_those_the_benchmark_prints():
         assert errors[name] == pytest.approx(value, abs=0.011), name
 
 
-def test_published_errors_stand_beside_ours(folder):
+def test_published_errors_stand_beside_ours(results):
     """Errors of seeds do not cancel."""
 
     def offset(training, evaluation, record, seed):
         return (seed - 1) * 0.75 if training == "nwj" else 1.0 + seed
 
-    invent(folder, "text", "laptop", offset)
+    invent(results, "text", "laptop", offset)
     shown = compare.errors_beside_published("text", tables.stored("text", "laptop"))
     assert shown.loc["NWJ"].tolist() == [0.69, 0.5]
     assert shown.loc["SMILE-inf"].tolist() == [0.64, 2.0]
@@ -160,70 +130,11 @@ def test_published_errors_stand_beside_ours(folder):
     assert mnist["published, joint"].tolist() == [0.23, 0.22, 0.79, 0.47, 0.87, 0.22, 1.76]
 
 
-def test_ablations_are_paired_with_what_they_depart_from(folder):
-    invent(folder, "gaussian", "laptop-b64", lambda t, e, r, seed: 1.0 + seed)
-    invent(folder, "ablations", "laptop-cold", lambda t, e, r, seed: 3 * (1.0 + seed))
-    shown = ablations.errors()
-    assert shown.loc["none", "InfoNCE"] == "2.00", "the seeds of the ablations, not all five"
-    assert shown.loc["cold", "anchor, nu = K"] == "6.00  x 3.00 [3.00, 3.00]"
-    assert shown.loc["large", "InfoNCE"] == "not run"
-    assert "nu" not in shown.index and "k" not in shown.index
-    (folder / "ablations" / "laptop-cold-seed01.csv").unlink()
-    stored_seeds = ablations.errors()["seeds"]
-    assert stored_seeds[["none", "cold", "large"]].tolist() == ["3 of 3", "2 of 3", "0 of 3"]
-
-
-def test_ablations_say_what_the_ratio_is_worth(folder):
-    def offset(training, evaluation, record, seed):
-        sizes = {"plug-in": 1.0, "dv": -2.0, "scale": 3.0}
-        return (1.0 + seed) * sizes.get(evaluation, 0.0) * (2 if training == "anchor" else 1)
-
-    invent(folder, "gaussian", "laptop-b64", offset)
-    shown = ablations.readings("InfoNCE-anchor")
-    assert shown.loc["none"].tolist() == pytest.approx([4.0, 4.0, 8.0, 18.0, 6.0])
-    assert ablations.readings("anchor, nu = K").loc["none", "DV, fresh"] == pytest.approx(4.0)
-    assert shown.loc["cold"].isna().all(), "not run"
-    with pytest.raises(ValueError, match="estimator"):
-        ablations.readings("MINE")
-
-
-def test_an_option_is_read_off_the_names_of_trainings(folder):
-    def offset(training, evaluation, record, seed):
-        nu = float(training.split("=")[1])
-        sizes = {"plug-in": math.log10(nu), "dv": -1.0, "scale": nu}
-        return sizes.get(evaluation, 0.0) + (0.5 if record == "large" else 0.0)
-
-    invent(folder, "ablations", "laptop-nu", offset)
-    table = ablations.stored_of("nu")
-    errors = ablations.option_errors(table, "nu")
-    assert errors["nu"].unique().tolist() == [0.001, 0.01, 0.1, 1, 10, 100, 1000]
-    assert errors.loc[errors["nu"] == 100, "error"].unique().round(6).tolist() == [2.0]
-    readings = ablations.option_readings(table, "nu")
-    assert readings.loc["100"].tolist() == pytest.approx([2.0, 2.5, 0.5, 106.5, 6.5])
-    assert readings.index.tolist() == ["0.001", "0.01", "0.1", "1", "10", "100", "1000"]
-
-
-def test_an_option_is_found_beside_another(folder):
-    def offset(training, evaluation, record, seed):
-        return float(training.split("=")[-1])
-
-    invent(folder, "ablations", "laptop-k-nu", offset)
-    shown = ablations.option_readings(ablations.stored_of("k-nu"), "k")
-    assert shown["DV, fresh"].tolist() == [1, 2, 4, 8, 16, 32, 63]
-
-
-def test_tables_and_figures_of_what_was_not_run(folder):
-    nothing = ablations.stored_of("nu")
-    assert ablations.option_readings(nothing, "nu").empty
-    figure = plotting.ablation(ablations.option_errors(nothing, "nu"), "nu", "nu", log=True)
-    assert [text.get_text() for text in figure.axes[0].texts] == ["not run"]
-
-
-def test_what_was_remembered_is_training_less_fresh(folder):
+def test_what_was_remembered_is_training_less_fresh(results):
     def offset(training, evaluation, record, seed):
         return 0.2 + 0.1 * seed if record == "train" else 0.0
 
-    invent(folder, "text", "laptop", offset)
+    invent(results, "text", "laptop", offset)
     shown = compare.remembered(tables.stored("text", "laptop"), ("InfoNCE", "InfoNCE-anchor"))
     assert shown.loc["InfoNCE", 4.0] == str(interval([0.2, 0.3, 0.4]))
     assert compare.remembered(tables.stored("text", "paper"), ("InfoNCE",)).empty

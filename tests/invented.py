@@ -1,0 +1,27 @@
+"""Stored staircase runs whose readings are made up, for tests of what is computed from them."""
+
+import pandas as pd
+
+from mi_lib.evaluation import COLUMNS as EVALUATED
+from mi_lib.experiments import staircase_tables as tables
+from mi_lib.sweep import COLUMNS, write
+
+LEVELS = (2.0, 4.0, 6.0, 8.0, 10.0)
+
+
+def invent(folder, experiment, name, offset, skip=()):
+    """Write a table in which an evaluation reads the truth plus ``offset(training, evaluation,
+    record, seed)`` at every level."""
+    for piece in tables.find_table(experiment, name).pieces(experiment):
+        rows = []
+        for training in piece.config["settings"]["trainings"]:
+            if training in skip:
+                continue
+            for seed in piece.config["seeds"]:
+                for record in ("train", "held-out", "large"):
+                    for evaluation in EVALUATED:
+                        off = offset(training, evaluation, record, seed)
+                        values = " ".join(f"{truth + off:.4f}" for truth in LEVELS)
+                        rows.append((record, training, evaluation, seed, values))
+        about = {"config": dict(piece.config), "code_hash": "", "seconds": 1.0}
+        write(piece.path(folder), about, pd.DataFrame(rows, columns=list(COLUMNS)))
