@@ -255,7 +255,7 @@ GROUPS = [
         "",
         [
             ('.query(f"seed < {seeds}")', '.query(f"seed >= 0")'),
-            ("return float(options[option])", 'return float(options.get("nu", 1))'),
+            ('.partition(":")[2].split(",")', '.partition(":")[2].split(",")[-1:]'),
             ('_mean_rmse(large, f"{training}/dv")', '_mean_rmse(train, f"{training}/plug-in")'),
         ],
     ),
