@@ -140,6 +140,23 @@ def test_what_was_remembered_is_training_less_fresh(results):
     assert compare.remembered(tables.stored("text", "paper"), ("InfoNCE",)).empty
 
 
+def test_a_reading_of_every_critic_has_a_row_for_each(results):
+    def offset(training, evaluation, record, seed):
+        only = record == "large" and evaluation == "scale"
+        return {"js": 1.0, "anchor": seed}.get(training, 3.0) if only else 9.0
+
+    invent(results, "mnist", "paper", offset)
+    shown = tables.of_every_critic(tables.stored("mnist", "paper"), "scale")
+    assert shown.index.tolist() == list(tables.CRITICS) and shown.columns.tolist() == [*LEVELS]
+    assert shown[4.0].to_dict() == dict.fromkeys(tables.CRITICS, 7.0) | {
+        "JS": 5.0,
+        "InfoNCE-anchor": 5.0,
+    }
+    assert tables.of_every_critic(tables.stored("text", "paper"), "dv").empty
+    with pytest.raises(ValueError, match="evaluation"):
+        tables.of_every_critic(tables.stored("mnist", "paper"), "nwj")
+
+
 def test_a_row_of_panels_says_what_was_not_run():
     steps = np.arange(10) + 0.5
     curve = pd.DataFrame({"step": steps, "mean": 1.0, "sd": 0.1, "training": "anchor"})

@@ -42,6 +42,7 @@ CHAPTERS = (
     "staircase",
     "staircase_reasons",
     "staircase_ablations",
+    "staircase_fresh",
     "decodable",
     "self_supervised",
     "self_supervised_runs",

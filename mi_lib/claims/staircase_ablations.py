@@ -6,7 +6,13 @@ on K with nu = K before any run."""
 from itertools import pairwise
 
 from ..experiments.staircase_ablations import stored_of
-from ..experiments.staircase_tables import plateaus, rmse_factor, select, stored
+from ..experiments.staircase_tables import (
+    fresh_by_seed,
+    plateaus,
+    rmse_factor,
+    select,
+    stored,
+)
 from ..results import Interval, Stored, interval, paired
 from .experimental import when_complete, worse
 from .registry import Part, claim, extreme
@@ -14,13 +20,6 @@ from .registry import Part, claim, extreme
 NUS = ("0.1", "1", "10", "100")  # as the trainings are named
 UPPER = (8.0, 10.0)  # bits
 COST = 0.1  # bits of InfoNCE: what layer normalisation may cost
-
-
-def _fresh(table: Stored, training: str, evaluation: str, size: bool = False) -> dict[int, float]:
-    """By seed: a reading on large fresh batches, or its size, the mean over levels."""
-    rows = select(plateaus(table, "large"), f"{training}/{evaluation}")
-    values = rows["value"].abs() if size else rows["value"]
-    return values.groupby(rows["seed"]).mean().to_dict()
 
 
 def _errors(table: Stored, training: str, truth: float) -> list[float]:
@@ -47,8 +46,8 @@ def nu_holds_the_scale(flipped: bool = False) -> list[Part]:
     table = stored_of("nu")
 
     def check() -> list[Part]:
-        scales = {nu: _fresh(table, f"anchor:nu={nu}", "scale") for nu in NUS}
-        cost = paired(*(_fresh(table, f"anchor:nu={nu}", "infonce") for nu in ("1", "1000")))
+        scales = {nu: fresh_by_seed(table, f"anchor:nu={nu}", "scale") for nu in NUS}
+        cost = paired(*(fresh_by_seed(table, f"anchor:nu={nu}", "infonce") for nu in ("1", "1000")))
         steps = [(f"nu={a} to {b}", paired(scales[a], scales[b])) for a, b in pairwise(NUS)]
         over, under = (
             [
@@ -86,7 +85,7 @@ def k_at_fixed_nu(flipped: bool = False) -> list[Part]:
 
     def check() -> list[Part]:
         ratio, scale = (
-            {k: _fresh(table, f"anchor:k={k}", evaluation) for k in (1, 8, 32, 63)}
+            {k: fresh_by_seed(table, f"anchor:k={k}", evaluation) for k in (1, 8, 32, 63)}
             for evaluation in ("infonce", "scale")
         )
         gains = [(f"K = {k}", paired(ratio[63], ratio[k])) for k in (1, 32)]
@@ -118,7 +117,7 @@ def k_with_nu(flipped: bool = False) -> list[Part]:
     def check() -> list[Part]:
         parts = []
         for title, evaluation in (("InfoNCE", "infonce"), ("DV", "dv")):
-            read = {k: _fresh(table, f"anchor:k={k},nu={k}", evaluation) for k in (1, 8, 63)}
+            read = {k: fresh_by_seed(table, f"anchor:k={k},nu={k}", evaluation) for k in (1, 8, 63)}
             gains = [(f"K = {k}", paired(read[63], read[k])) for k in (1, 8)]
             parts.append(worse(f"K = 63 has the larger {title}", gains))
         return parts
@@ -146,7 +145,7 @@ def layer_norm(flipped: bool = False) -> list[Part]:
         """With layer normalisation minus without; of sizes, without minus with."""
         pair = tables[::-1] if size else tables
         return [
-            (title, paired(*(_fresh(table, training, evaluation, size) for table in pair)))
+            (title, paired(*(fresh_by_seed(table, training, evaluation, size) for table in pair)))
             for title, training in (("nu = 1", "anchor"), ("nu = K", "anchor:nu=k"))
         ]
 

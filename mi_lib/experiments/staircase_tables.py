@@ -43,6 +43,11 @@ ESTIMATORS: Mapping[str, tuple[str, str]] = MappingProxyType({**PAPER_EIGHT, **O
 ANCHOR = "InfoNCE-anchor"
 MORE = "gaussian-more"
 BY_BATCH = MappingProxyType({16: MORE, 64: "gaussian", 256: MORE})  # batch size -> its sweep
+# One name for each training: the critics whose scale and DV are compared.
+CRITICS = (
+    *("NWJ", "JS", "InfoNCE", "DRF", "Spherical", "InfoNCE-anchor"),
+    *("anchor, nu = K", "DV", "MINE"),
+)
 REASONS = ("plug-in", "dv", "scale", "infonce")  # what tells a right ratio from a right reading
 DIVERGED = 1e30  # bits: stands for the error of a run whose reading is not a finite number
 POINTS, ROUNDS = 4096, 40  # pairs a round, for targets by sampling
@@ -105,6 +110,15 @@ def rmse_by_seed(frame: pd.DataFrame, estimator: str) -> dict[int, float]:
     squares = (rows["value"] - rows["truth"]).pow(2).fillna(math.inf)
     means = squares.groupby(rows["seed"]).mean()
     return {int(seed): min(math.sqrt(mean), DIVERGED) for seed, mean in means.items()}
+
+
+def fresh_by_seed(
+    table: Stored, training: str, evaluation: str, size: bool = False
+) -> dict[int, float]:
+    """By seed: a reading on large fresh batches, or its size, the mean over levels."""
+    rows = select(plateaus(table, "large"), f"{training}/{evaluation}")
+    values = rows["value"].abs() if size else rows["value"]
+    return values.groupby(rows["seed"]).mean().to_dict()
 
 
 def summary(frame: pd.DataFrame) -> pd.DataFrame:
@@ -209,6 +223,15 @@ def reasons(table: Stored, estimators: tuple[str, ...]) -> pd.DataFrame:
             rows.append(row)
     names = ["training", "truth", "seeds", *REASONS]
     return pd.DataFrame(rows, columns=None if rows else names)
+
+
+def of_every_critic(table: Stored, evaluation: str) -> pd.DataFrame:
+    """One reading of every training on large fresh batches: a row a training, a column a level,
+    means over seeds."""
+    every = reasons(table, CRITICS)
+    one_of("evaluation", evaluation, REASONS)
+    shown = every.pivot(index="training", columns="truth", values=evaluation)
+    return shown.reindex([name for name in CRITICS if name in shown.index])
 
 
 def best(experiment: str, *names: str) -> Stored:
