@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import Any
 
 import pandas as pd
 
+from . import progress
 from .provenance import code_hash, text_hash
 from .validate import whole_number
 
@@ -43,6 +44,10 @@ class Piece:
     def path(self, results: Path) -> Path:
         """The file of this piece below a results folder."""
         return results / self.experiment / f"{self.key}.csv"
+
+    def checkpoint(self, results: Path) -> Path:
+        """Where a worker keeps what it needs to go on."""
+        return results / self.experiment / CHECKPOINTS / f"{self.key}.pt"
 
 
 def provenance(
@@ -126,13 +131,13 @@ def _done(piece: Piece, path: Path) -> bool:
 
 def run_piece(work: Work, piece: Piece, results: Path, code: Mapping[str, str]) -> str:
     """Do one piece and write its file; runs inside a worker."""
-    path = piece.path(results)
-    checkpoint = path.parent / CHECKPOINTS / f"{piece.key}.pt"
+    checkpoint = piece.checkpoint(results)
     started, cpu_started = time.perf_counter(), time.process_time()
     records = work(piece.config, device=code["device"], checkpoint=checkpoint)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
-    write(path, provenance(piece, code, seconds, cpu_seconds), records)
+    write(piece.path(results), provenance(piece, code, seconds, cpu_seconds), records)
     checkpoint.unlink(missing_ok=True)
+    progress.report_of(checkpoint).unlink(missing_ok=True)
     return f"{seconds:.0f} s"
 
 
@@ -179,16 +184,25 @@ def sweep(
         return 0
     # Read now: workers import the code now, and the files may change while they run.
     code = {"code_hash": code_hash(modules), "commit": _commit(), "device": device}
-    pool, failed, started = executor or local_workers(1), 0, time.perf_counter()
+    pool, failed = executor or local_workers(1), 0
+    bar = progress.Bar({piece.key: piece.checkpoint(results) for piece in todo})
     futures = {pool.submit(run_piece, work, piece, results, code): piece for piece in todo}
+    waiting = set(futures)
     try:
-        for count, future in enumerate(as_completed(futures), 1):
-            piece, error = futures[future], future.exception()
-            failed += error is not None
-            note = future.result() if error is None else f"FAILED: {error}"
-            left = (time.perf_counter() - started) / count * (len(todo) - count)
-            say(f"[{count}/{len(todo)}] {piece.key}: {note}, about {left / 60:.0f} min left")
+        while waiting:
+            ended, waiting = wait(waiting, progress.EVERY, FIRST_COMPLETED)
+            for future in ended:
+                piece, error = futures[future], future.exception()
+                failed += error is not None
+                note = future.result() if error is None else f"FAILED: {error}"
+                bar.finish(piece.key)
+                bar.clear()
+                count, left = len(todo) - len(bar.waiting), bar.left()
+                say(f"[{count}/{len(todo)}] {piece.key}: {note}{left and f', {left}'}")
+            bar.show()
+        bar.clear()
     except KeyboardInterrupt:
+        bar.clear()
         say("Stopped. Finished pieces are kept; the same command goes on from here.")
         workers = list(getattr(pool, "_processes", None) or {})  # shutdown forgets them
         pool.shutdown(wait=False, cancel_futures=True)

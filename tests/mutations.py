@@ -448,6 +448,18 @@ GROUPS = [
         ],
     ),
     Group(
+        "mi_lib.progress",
+        "tests/test_progress.py",
+        "reports or knows or terminal",
+        [
+            ("now - self.told < EVERY", "now == self.told"),
+            ("done <= self.before", "done < 0"),
+            ("/ (done - self.before)", "/ done"),
+            ("self.total - len(self.waiting) + sum", "self.total - sum"),
+            ("if self.stream.isatty():\n            width", "if True:\n            width"),
+        ],
+    ),
+    Group(
         "mi_lib.inference.folds",
         "tests/test_inference_parts.py",
         "folds_hold",

@@ -33,6 +33,7 @@ LAYERS = [
     "mi_lib.inference",
     "mi_lib.data",
     "mi_lib.provenance",
+    "mi_lib.progress",
     "mi_lib.sweep",
     "mi_lib.results",
     "mi_lib.experiments",

@@ -17,6 +17,7 @@ import pandas as pd
 
 from ..data import make_task
 from ..evaluation import COLUMNS as EVALUATED
+from ..progress import Reporter
 from ..training import Run, Settings
 from .staircase_grid import SHOWN, pieces
 
@@ -53,8 +54,9 @@ def run(
     climb = make_run(config, device)
     if checkpoint is not None and checkpoint.is_file():
         climb.load(checkpoint)
-    saved = time.monotonic()
-    for _ in climb.iterate():
+    saved, report = time.monotonic(), Reporter(checkpoint)
+    for step in climb.iterate():
+        report(step, climb.total_steps)
         if checkpoint is not None and time.monotonic() - saved > CHECKPOINT_SECONDS:
             checkpoint.parent.mkdir(parents=True, exist_ok=True)
             climb.save(checkpoint)
