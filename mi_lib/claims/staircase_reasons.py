@@ -14,7 +14,7 @@ INFONCE: Mapping[str, tuple[str, str, tuple[str, ...], str]] = MappingProxyType(
     {
         "gaussian": ("gaussian", "gaussian", ("paper-b64",), "reproduced"),
         "batches": ("gaussian", MORE, ("paper-b16", "paper-b256"), "not run"),
-        "mnist": ("mnist", "mnist", ("paper",), "not run"),
+        "mnist": ("mnist", "mnist", ("paper",), "reproduced"),
         "text": ("text", "text", ("paper",), "not run"),
     }
 )
