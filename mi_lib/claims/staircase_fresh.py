@@ -1,6 +1,6 @@
 """Claims of ours on fresh images and reviews: whether nu = K gives the better ratio there too, and
-which truth a plug-in reads on text. Written down before any run at the paper's settings, after one
-short seed of each task had been seen."""
+which truth a plug-in reads on text. Written down before any piece at the paper's settings was
+finished, after one short seed of each task had been seen."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
