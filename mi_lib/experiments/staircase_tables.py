@@ -228,8 +228,8 @@ def reasons(table: Stored, estimators: tuple[str, ...]) -> pd.DataFrame:
 def of_every_critic(table: Stored, evaluation: str) -> pd.DataFrame:
     """One reading of every training on large fresh batches: a row a training, a column a level,
     means over seeds."""
-    every = reasons(table, CRITICS)
     one_of("evaluation", evaluation, REASONS)
+    every = reasons(table, CRITICS)
     shown = every.pivot(index="training", columns="truth", values=evaluation)
     return shown.reindex([name for name in CRITICS if name in shown.index])
 
