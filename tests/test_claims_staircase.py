@@ -175,8 +175,9 @@ OTHER = [
     ("ratio-at-nu-k-mnist", IMAGES, {STRONG: {"dv": -2.1, "scale": 0.1}}),
     ("ratio-at-nu-k-mnist", IMAGES, {STRONG: {"dv": -0.9, "scale": 0.1, "infonce": -3.2}}),
     ("ratio-at-nu-k-text", TEXT, {STRONG: {"dv": -0.9, "scale": -2.2}}),
-    ("text-overshoots", TEXT, {ONE: {"plug-in": -1.6, "dv": -2.0}}),
-    ("text-overshoots", TEXT, {ONE: {"plug-in": 0.05, "dv": -1.0}}),
+    # Inside the interval of what is decoded, 8.80 to 8.94 bits, on the wrong side of its ends only.
+    ("text-overshoots", TEXT, {ONE: {"plug-in": -1.09, "dv": -2.0}, STRONG: {"plug-in": -1.13}}),
+    ("text-overshoots", TEXT, {ONE: {"plug-in": 0.05, "dv": -1.16}}),
     ("text-overshoots", TEXT, {STRONG: {"plug-in": -2.5}}),
     (LAYER, ALL, {"paper-normalise-b64 anchor": {"dv": -0.5, "scale": -1.2}}),
     (LAYER, ALL, {"paper-normalise-b64 anchor:nu=k": {"dv": -0.5, "scale": 0.05}}),
