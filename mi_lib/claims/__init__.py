@@ -41,6 +41,7 @@ CHAPTERS = (
     "zoo_objectives",
     "staircase",
     "staircase_reasons",
+    "cubed",
     "staircase_ablations",
     "staircase_fresh",
     "decodable",

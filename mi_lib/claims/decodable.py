@@ -15,9 +15,9 @@ NOMINAL = (2.0, 4.0, 6.0, 8.0, 10.0)
 @claim(
     "text-decodable",
     item="The text benchmark's truth (ours)",
-    statement="From reviews that were not trained on, less than the nominal information can be "
-    "decoded at every level, and the published DV and MINE readings lie within 0.1 bit of what the "
-    "best of three classifiers decodes.",
+    statement="The best of three classifiers decodes less than the nominal information from "
+    "vectors that it was not trained on, at every level, and the published DV and MINE readings "
+    "lie within 0.1 bit of what it decodes.",
     page="experiments/text",
     recorded="reproduced",
     twin={"nominal": True},

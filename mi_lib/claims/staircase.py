@@ -84,19 +84,24 @@ def _gap(table: Stored, rival: str) -> Interval:
     "Section 4.1 and Figure 1, closest of eight",
     "On {task} InfoNCE-anchor tracks the true MI most closely: every other of the eight estimators "
     "has a larger RMSE, paired over seeds.",
-    {"gaussian": "partly", "gaussian-16": "reproduced", "mnist": "reproduced", "text": "not run"},
+    {
+        "gaussian": "not reproduced",
+        "gaussian-16": "reproduced",
+        "mnist": "reproduced",
+        "text": "not run",
+    },
 )
 def closest(table: Stored) -> list[Part]:
-    """One part an estimator, so that a part of the statement can be true."""
-    return [_larger(table, [name]) for name in PAPER_EIGHT if name != ANCHOR]
+    """One part: one estimator that is as close makes a superlative false."""
+    return [_larger(table, [name for name in PAPER_EIGHT if name != ANCHOR], "the other seven")]
 
 
 @on_each_task(
     "staircase-bias-spread",
     "Section 1, low variance kept, bias reduced",
     "On {task} InfoNCE-anchor keeps the low variance of InfoNCE and reduces its bias "
-    "significantly: a smaller error at every level, and a spread over seeds that is at most 0.1 "
-    "bits larger.",
+    "significantly: a smaller error at every level, and a spread over seeds, of means over the "
+    "last quarter of a level, that is at most 0.1 bits larger.",
     {
         "gaussian": "reproduced",
         "gaussian-16": "partly",

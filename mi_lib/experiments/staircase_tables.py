@@ -206,11 +206,11 @@ def curves(table: Stored) -> pd.DataFrame:
     return pd.concat(pooled, ignore_index=True) if pooled else pd.DataFrame(columns=names)
 
 
-def reasons(table: Stored, estimators: tuple[str, ...]) -> pd.DataFrame:
+def reasons(table: Stored, estimators: tuple[str, ...], record: str = "large") -> pd.DataFrame:
     """On large fresh batches, for trainings named by their figure names: plug-in, DV, scale (log2
     of the mean of r over negatives, 0 for the true ratio) and InfoNCE, which a wrong scale leaves
-    alone, by level, over seeds."""
-    frame = plateaus(table, "large")
+    alone, by level, over seeds. ``record`` may be another of `plateaus`."""
+    frame = plateaus(table, record)
     rows = []
     for name in estimators:
         training = ESTIMATORS[name][0]
@@ -227,11 +227,14 @@ def reasons(table: Stored, estimators: tuple[str, ...]) -> pd.DataFrame:
 
 def of_every_critic(table: Stored, evaluation: str) -> pd.DataFrame:
     """One reading of every training on large fresh batches: a row a training, a column a level,
-    means over seeds."""
+    medians over seeds (the seeds of a critic that diverges may read anything)."""
     one_of("evaluation", evaluation, REASONS)
-    every = reasons(table, CRITICS)
-    shown = every.pivot(index="training", columns="truth", values=evaluation)
-    return shown.reindex([name for name in CRITICS if name in shown.index])
+    frame, rows = plateaus(table, "large"), {}
+    for name in CRITICS:
+        part = select(frame, f"{ESTIMATORS[name][0]}/{evaluation}")
+        if not part.empty:
+            rows[name] = part.groupby("truth")["value"].median()
+    return pd.DataFrame(rows).T.rename_axis(index="training", columns="truth")
 
 
 def best(experiment: str, *names: str) -> Stored:

@@ -1,0 +1,130 @@
+r"""What the cube of the Gaussian task does to means of r: a proposition, and what stored critics
+show of it (ours).
+
+Under q0 X and Y are independent. Let :math:`Y = Z^3` with Z Gaussian. Where a score grows along
+some directions of y, as that of a ReLU critic does, :math:`\mathbb{E}_{q_0}[e^c]` is infinite: its
+logarithm on a sample grows with the sample, and no sample is large enough. The claim on stored
+critics was written down after their tables had been seen.
+"""
+
+import sympy as sp
+import torch
+
+from ..critics import Critic, make_critic
+from ..experiments.staircase_tables import plateaus, select, stored
+from ..results import Interval, Stored, paired
+from ..streams import stream
+from .experimental import when_complete, worse
+from .registry import Part, claim, extreme, identity
+
+DIM, SEEDS, POINTS = 10, 10, 32  # of the task; critics of each kind; pairs of each critic
+FAR = 1e8  # how far out a slope is measured
+LEVELS = (4.0, 6.0, 8.0, 10.0)  # bits
+NUS = (("nu = 1", "anchor"), ("nu = K", "anchor:nu=k"))
+
+
+def slopes(critic: Critic) -> torch.Tensor:
+    """How fast the score of random x grows along random directions of y, far out, by seed."""
+    generators = [stream("cubed", seed, device="cpu") for seed in critic.seeds]
+
+    def draw() -> torch.Tensor:
+        return torch.stack(
+            [torch.randn(POINTS, DIM, generator=g, device="cpu").double() for g in generators]
+        )
+
+    x, direction = draw(), draw() ** 3
+    direction = direction / direction.norm(dim=-1, keepdim=True)
+    with torch.no_grad():
+        near, far = (critic(x, t * direction)[0] for t in (FAR, 2 * FAR))
+    return ((far - near) / FAR).flatten(1)
+
+
+@claim(
+    "cube-leaves-no-mean",
+    item="Means of r on cubed data (ours)",
+    statement="Where a score grows linearly along a cone of directions of y, for x in a set of "
+    "positive probability, and Y is the cube of a Gaussian, the mean of r over negatives is "
+    "infinite, so that the population value of DV is minus infinity. Random critics of the "
+    "staircase, separable and joint, are of this kind; with layer normalisation their scores are "
+    "bounded.",
+    page="experiments/staircase",
+    recorded="holds",
+    twin={"power": 1},
+    twin_says="Y is Gaussian itself",
+)
+def no_mean(power: int = 3) -> list[Part]:
+    """The exponent of the integrand of E[e^{a |Z|^3}], and slopes of critics of the paper's size
+    with random weights."""
+    a, b, t = sp.symbols("a b t", positive=True)
+    exponent = sp.limit(a * t**power - b * t**2, t, sp.oo)
+    grows = 1.0 if exponent == sp.oo else -1.0
+    density = sp.exp(-(t**2) / 2) / sp.sqrt(2 * sp.pi)
+    third = 2 * sp.integrate(t**3 * density, (t, 0, sp.oo))
+    shares, bounded = [], []
+    for kind in ("separable", "joint"):
+        for normalise in (False, True):
+            critic = make_critic(kind, DIM, DIM, seeds=range(SEEDS), normalise=normalise).double()
+            for seed, slope in enumerate(slopes(critic)):
+                place = f"{kind} critic, seed {seed}"
+                if normalise:
+                    bounded.append((-float(slope.abs().max()), place))
+                else:
+                    shares.append((float((slope > 1e-6).double().mean()), place))
+    return [
+        Part(f"a t^{power} - b t^2 tends to infinity", "strict", grows, 0.0, 1, str(exponent)),
+        extreme("share of pairs whose score grows with |y|", "strict", shares, 0.0),
+        extreme("layer normalisation: minus the largest slope", "bound", bounded, 1e-6),
+        identity("E|Z|^3 is finite", third - 2 * sp.sqrt(2 / sp.pi), role="support"),
+    ]
+
+
+def _growth(table: Stored, training: str, truth: float) -> dict[int, float]:
+    """By seed: the scale on large fresh batches minus that on batches of the training size."""
+    large, small = (
+        select(plateaus(table, record), f"{training}/scale")
+        .query(f"truth == {truth}")
+        .set_index("seed")["value"]
+        for record in ("large", "held-out")
+    )
+    return (large - small).to_dict()
+
+
+@claim(
+    "scale-grows-with-the-sample",
+    item="The scale on cubed data grows with the sample (ours)",
+    statement="On the Gaussian staircase the mean of r over negatives is larger on fresh batches "
+    "of 1,024 pairs than on batches of 64, at every level from 4 bits on, at nu = 1 and at nu = K; "
+    "with layer normalisation it grows less, at each of these levels.",
+    page="experiments/staircase",
+    recorded="partly",
+    twin={"flipped": True},
+    twin_says="the opposite",
+    experiment=True,
+)
+def scale_grows(flipped: bool = False) -> list[Part]:
+    """Paired over seeds: between batch sizes, and with and without layer normalisation."""
+    plain, normed = (stored("gaussian", f"paper-{name}") for name in ("b64", "normalise-b64"))
+
+    def growth(training: str, truth: float) -> Interval:
+        values = _growth(plain, training, truth)
+        return paired(values, dict.fromkeys(values, 0.0))
+
+    def check() -> list[Part]:
+        parts = [
+            worse(
+                f"{title}: log2 of the mean of r, 1,024 pairs minus 64",
+                [(f"{truth:g} bits", growth(training, truth)) for truth in LEVELS],
+            )
+            for title, training in NUS
+        ]
+        less = [
+            (
+                f"{title}, {truth:g} bits",
+                paired(*(_growth(t, name, truth) for t in (plain, normed))),
+            )
+            for title, name in NUS
+            for truth in LEVELS
+        ]
+        return [*parts, worse("layer normalisation: how much less it grows", less)]
+
+    return when_complete([(t.name, t) for t in (plain, normed)], check, flipped)
