@@ -250,6 +250,16 @@ GROUPS = [
         ],
     ),
     Group(
+        "mi_lib.experiments.staircase_live",
+        "tests/test_staircase_live.py",
+        "",
+        [
+            ("trainings=THREE)", "trainings=table.settings.trainings)"),
+            ("if len(part) > 1 else math.nan", "if len(part) > 1 else 1.0"),
+            ("<= width * sd", ">= 0 * sd"),
+        ],
+    ),
+    Group(
         "mi_lib.experiments.staircase_ablations",
         "tests/test_staircase_ablations.py",
         "",
@@ -403,8 +413,9 @@ GROUPS = [
     Group(
         "mi_lib.experiments.staircase_tables",
         "tests/test_staircase_compare.py",
-        "in_words or diverged",
+        "in_words or diverged or every_critic",
         [
+            ('["value"].median()', '["value"].mean()'),
             (".pow(2).fillna(math.inf)", ".pow(2)"),
             ("min(math.sqrt(mean), DIVERGED)", "math.sqrt(mean)"),
         ],
