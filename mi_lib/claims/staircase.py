@@ -22,11 +22,12 @@ from .experimental import when_complete, worse
 from .registry import Part, claim
 
 # Tasks as claims name them -> how a sentence says it, page, sweep and table. The paper gives the
-# Gaussian task two batch sizes, 64 and 16.
+# Gaussian task two batch sizes, 64 and 16; without the cube it is that of the published code.
 TASKS: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
     {
         "gaussian": ("Gaussians", "gaussian", "gaussian", "paper-b64"),
         "gaussian-16": ("Gaussians in batches of 16", "gaussian", MORE, "paper-b16"),
+        "gaussian-plain": ("Gaussians without the cube", "gaussian", MORE, "paper-plain-b64"),
         "mnist": ("images", "mnist", "mnist", "paper"),
         "text": ("text", "text", "text", "paper"),
     }
@@ -87,6 +88,7 @@ def _gap(table: Stored, rival: str) -> Interval:
     {
         "gaussian": "not reproduced",
         "gaussian-16": "reproduced",
+        "gaussian-plain": "not run",
         "mnist": "reproduced",
         "text": "not run",
     },
@@ -105,6 +107,7 @@ def closest(table: Stored) -> list[Part]:
     {
         "gaussian": "reproduced",
         "gaussian-16": "partly",
+        "gaussian-plain": "not run",
         "mnist": "reproduced",
         "text": "not run",
     },
@@ -140,7 +143,7 @@ def _spread(frame: pd.DataFrame, estimator: str) -> float:
     "staircase-js-comparable",
     "Section 4.1, JS plug-in is comparable",
     "On {task} JS plug-in performs comparably: its RMSE is within 0.2 bits of the anchor's.",
-    {"gaussian": "reproduced", "gaussian-16": "not reproduced"},
+    {"gaussian": "reproduced", "gaussian-16": "not reproduced", "gaussian-plain": "not run"},
 )
 def js_comparable(table: Stored) -> list[Part]:
     """Both ends of the paired interval inside +-`NEAR`."""
@@ -167,6 +170,7 @@ def js_deteriorates(table: Stored) -> list[Part]:
     {
         "gaussian": "reproduced",
         "gaussian-16": "reproduced",
+        "gaussian-plain": "not run",
         "mnist": "reproduced",
         "text": "not run",
     },

@@ -20,7 +20,12 @@ from .registry import Part, claim, extreme
 INFONCE: Mapping[str, tuple[str, str, tuple[str, ...], str]] = MappingProxyType(
     {
         "gaussian": ("gaussian", "gaussian", ("paper-b64", "paper-normalise-b64"), "reproduced"),
-        "batches": ("gaussian", MORE, ("paper-b16", "paper-b256", "paper-joint-b16"), "not run"),
+        "batches": (
+            "gaussian",
+            MORE,
+            ("paper-b16", "paper-b256", "paper-joint-b16", "paper-plain-b64"),
+            "not run",
+        ),
         "mnist": ("mnist", "mnist", ("paper",), "reproduced"),
         "text": ("text", "text", ("paper",), "not run"),
     }

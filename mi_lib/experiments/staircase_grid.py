@@ -58,6 +58,7 @@ class Table:
 
 
 CUBIC = {"dim": 10, "transform": "cubic"}
+PLAIN = {"dim": 10}
 FEW = {"slots": 4}  # enough for the three levels of the smallest profile
 JOINT = {"critic": "joint", "large": 128, "large_repeats": 64}
 NUS = tuple(f"anchor:nu={nu:g}" for nu in (1e-3, 1e-2, 0.1, 1, 10, 100, 1000))
@@ -110,7 +111,7 @@ GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
                 ),
             ),
         },
-        # Other batch sizes, and joint critics.
+        # Other batch sizes, joint critics, and no cube.
         "gaussian-more": {
             "paper": (
                 _gaussian("paper-b16", 20, (2, 99), batch=16),
@@ -119,13 +120,14 @@ GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
                     "paper-published",
                     3,
                     (1, 2),
-                    options={"dim": 10},
+                    options=PLAIN,
                     trainings=("infonce", "anchor", "nwj", "js", "mine", "dv"),
                     rate=5e-4,
                     critic_settings={"hidden": 256},
                     **JOINT,
                 ),
                 _gaussian("paper-b256", 5, (1, 4), batch=256),
+                _gaussian("paper-plain-b64", 5, options=PLAIN),
                 _gaussian("paper-field-b16", 5, (5, 99), trainings=FIELD, batch=16),
                 _gaussian("paper-field-b256", 3, trainings=FIELD, batch=256),
             ),
