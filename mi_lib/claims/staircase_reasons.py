@@ -65,7 +65,7 @@ def _infonce_target(experiment: str, names: Sequence[str]) -> Callable[..., list
 for _name, (_page, _experiment, _tables, _verdict) in INFONCE.items():
     claim(
         f"infonce-target-{_name}",
-        item=f"InfoNCE stays below its target: {_experiment} {' and '.join(_tables)} (ours)",
+        item=f"InfoNCE stays below its target: {_experiment} {', '.join(_tables)} (ours)",
         statement="No mean InfoNCE value on held-out data exceeds the K-way JSD computed before "
         "training by more than three standard errors.",
         page=f"experiments/{_page}",
