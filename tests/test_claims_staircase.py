@@ -57,6 +57,10 @@ STORY = {
     # Images and text, whose table is called paper.
     "paper anchor": {"plug-in": 0.05, "dv": -2.0, "scale": 2.05},
     "paper anchor:nu=k": {"plug-in": -0.8, "dv": -0.9, "scale": 0.1},
+    "paper-b16 anchor": {"plug-in": 0.03, "infonce": -3.2},
+    "paper-b16 anchor:nu=k": {"plug-in": -0.5, "infonce": -3.2},
+    "paper-b256 anchor": {"plug-in": 0.08, "infonce": -2.8},
+    "paper-b256 anchor:nu=k": {"plug-in": -0.2, "infonce": -2.8},
     "paper-plain-b64 anchor": {"plug-in": 0.05, "scale": 0.5, "scale held-out": 0.48},
     "paper-plain-b64 anchor:nu=k": {"plug-in": -0.3, "scale": 0.05, "scale held-out": 0.04},
     "paper-normalise-b64 anchor": {"dv": -0.5, "scale": 0.5, "scale held-out": 0.48},
@@ -120,7 +124,7 @@ ONE, STRONG = "paper anchor", "paper anchor:nu=k"
 OTHER = [
     ("staircase-closest-gaussian", B64, {"spherical": {"plug-in": 0.01}}),
     ("staircase-closest-gaussian-16", B16, {"spherical": {"plug-in": 0.01}}),
-    ("staircase-bias-spread-gaussian-16", B16, {"anchor": {"plug-in": -5.0}}),
+    ("staircase-bias-spread-gaussian-16", B16, {"paper-b16 anchor": {"plug-in": -5.0}}),
     ("staircase-js-comparable-gaussian-16", B16, {"js": {"plug-in": 0.3}}),
     ("staircase-spherical-gaussian-16", B16, {"spherical": {"plug-in": 0.0}}),
     ("staircase-closest-gaussian-plain", PLAIN, {"spherical": {"plug-in": 0.01}}),
@@ -153,6 +157,9 @@ OTHER = [
     ("infonce-target-batches", ALL, {"infonce": {"infonce": 0.4}}),
     ("infonce-target-mnist", IMAGES, {"infonce": {"infonce": 0.4}}),
     ("infonce-target-text", TEXT, {"infonce": {"infonce": 0.4}}),
+    ("larger-batches", ALL, {"paper-b256 anchor": {"plug-in": 0.04, "infonce": -2.8}}),
+    ("larger-batches", ALL, {"paper-b256 anchor": {"plug-in": 0.08, "infonce": -3.1}}),
+    ("larger-batches", ALL, {"paper-b256 anchor:nu=k": {"plug-in": -0.31, "infonce": -2.8}}),
     ("published-row", ALL, {"infonce": {"infonce": -0.5}}),
     ("two-errors-cancel", B64, {"anchor": {"plug-in": 3.0, "dv": -9.0, "scale": 12.0}}),
     (
