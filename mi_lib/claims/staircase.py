@@ -187,7 +187,7 @@ def spherical(table: Stored) -> list[Part]:
     "256: each time six of the other seven have a larger RMSE, and JS plug-in also does "
     "remarkably well: its RMSE is at most 0.2 bits above the anchor's.",
     page="experiments/gaussian",
-    recorded="not run",
+    recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
     experiment=True,
