@@ -141,7 +141,7 @@ def scale_grows(flipped: bool = False) -> list[Part]:
     "diverge: their RMSE is below 10 bits in every seed. The mean of r over negatives grows less "
     "from 64 to 1,024 pairs than with it, at every level from 4 bits on, at nu = 1 and at nu = K.",
     page="experiments/gaussian",
-    recorded="not run",
+    recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
     experiment=True,

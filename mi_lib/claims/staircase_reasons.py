@@ -28,7 +28,7 @@ INFONCE: Mapping[str, tuple[str, str, tuple[str, ...], str]] = MappingProxyType(
             "gaussian",
             MORE,
             ("paper-b16", "paper-b256", "paper-joint-b16", "paper-plain-b64"),
-            "not run",
+            "reproduced",
         ),
         "mnist": ("mnist", "mnist", ("paper",), "reproduced"),
         "text": ("text", "text", ("paper",), "not run"),
