@@ -12,8 +12,8 @@ import sympy as sp
 import torch
 
 from ..critics import Critic, make_critic
-from ..experiments.staircase_tables import MORE, plateaus, rmse_by_seed, select, stored
-from ..results import Interval, Stored, paired
+from ..experiments.staircase_tables import MORE, at_level, plateaus, rmse_by_seed, stored
+from ..results import Interval, Stored, interval, paired
 from ..streams import stream
 from .experimental import when_complete, worse
 from .registry import Part, claim, extreme, identity
@@ -83,12 +83,10 @@ def no_mean(power: int = 3) -> list[Part]:
 def _growth(table: Stored, training: str, truth: float) -> dict[int, float]:
     """By seed: the scale on large fresh batches minus that on batches of the training size."""
     large, small = (
-        select(plateaus(table, record), f"{training}/scale")
-        .query(f"truth == {truth}")
-        .set_index("seed")["value"]
+        at_level(plateaus(table, record), f"{training}/scale", truth)
         for record in ("large", "held-out")
     )
-    return (large - small).to_dict()
+    return {seed: large[seed] - small[seed] for seed in large}
 
 
 def _less(name: str, one: Stored, other: Stored) -> Part:
@@ -118,8 +116,7 @@ def scale_grows(flipped: bool = False) -> list[Part]:
     plain, normed = (stored("gaussian", f"paper-{name}") for name in ("b64", "normalise-b64"))
 
     def growth(training: str, truth: float) -> Interval:
-        values = _growth(plain, training, truth)
-        return paired(values, dict.fromkeys(values, 0.0))
+        return interval([*_growth(plain, training, truth).values()])
 
     def check() -> list[Part]:
         parts = [

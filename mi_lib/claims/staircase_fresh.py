@@ -3,7 +3,7 @@ which truth a plug-in reads on text. Written down before any piece at the paper'
 finished, after one short seed of each task had been seen."""
 
 from ..experiments.staircase_live import decodable_band, decoding
-from ..experiments.staircase_tables import fresh_by_seed, plateaus, select, stored
+from ..experiments.staircase_tables import at_level, fresh_by_seed, plateaus, stored
 from ..results import Stored, interval, paired
 from .experimental import when_complete, worse
 from .registry import Part, claim
@@ -59,11 +59,10 @@ def text_overshoots(flipped: bool = False, bits: float = 10.0) -> list[Part]:
         decodable = decodable_band().set_index("truth").loc[bits]
         fresh, place = plateaus(table, "large"), f"{bits:g} bits"
 
-        def read(training: str, evaluation: str) -> dict[int, float]:
-            rows = select(fresh, f"{training}/{evaluation}").query(f"truth == {bits}")
-            return rows.set_index("seed")["value"].to_dict()
-
-        plain, strong, dv = read(ONE, "plug-in"), read(STRONG, "plug-in"), read(ONE, "dv")
+        plain, strong, dv = (
+            at_level(fresh, f"{training}/{evaluation}", bits)
+            for training, evaluation in ((ONE, "plug-in"), (STRONG, "plug-in"), (ONE, "dv"))
+        )
         above = interval([value - decodable["best high"] for value in plain.values()])
         below = interval([decodable["best low"] - value for value in dv.values()])
         gain = paired(

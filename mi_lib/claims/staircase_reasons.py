@@ -8,11 +8,11 @@ from types import MappingProxyType
 from ..experiments.staircase_tables import (
     BY_BATCH,
     MORE,
+    at_level,
     fresh_by_seed,
     infonce_gaps,
     plateaus,
     rmse_by_seed,
-    select,
     stored,
     targets,
 )
@@ -110,8 +110,7 @@ SAME = 0.05  # bits of InfoNCE: what counts as equally good, whatever the scale
 def _read(record: str, training: str, evaluation: str, truth: float) -> dict[int, float]:
     """What each seed of the Gaussian table reads at a level."""
     frame = plateaus(stored("gaussian", "paper-b64"), record)
-    rows = select(frame, f"{training}/{evaluation}")
-    return rows[rows["truth"] == truth].set_index("seed")["value"].to_dict()
+    return at_level(frame, f"{training}/{evaluation}", truth)
 
 
 def _sizes(values: dict[int, float], truth: float = 0.0) -> dict[int, float]:

@@ -103,6 +103,12 @@ def select(frame: pd.DataFrame, estimator: str) -> pd.DataFrame:
     return frame[(frame["training"] == training) & (frame["evaluation"] == evaluation)]
 
 
+def at_level(frame: pd.DataFrame, estimator: str, truth: float) -> dict[int, float]:
+    """What each seed reads at one level."""
+    rows = select(frame, estimator)
+    return rows[rows["truth"] == truth].set_index("seed")["value"].to_dict()
+
+
 def rmse_by_seed(frame: pd.DataFrame, estimator: str) -> dict[int, float]:
     """For each seed the root mean square error over the levels; `DIVERGED` where the reading at
     some level is not finite."""
