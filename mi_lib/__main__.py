@@ -34,6 +34,7 @@ def sweep(args: argparse.Namespace) -> int:
     from fnmatch import fnmatch
 
     from . import sweep as engine
+    from . import workers
     from .experiments import experiment, modules_of
     from .training import pick_device
 
@@ -48,7 +49,7 @@ def sweep(args: argparse.Namespace) -> int:
         raise ValueError(f"--only {' '.join(args.only)} matches no piece; leave it out to see all")
     results = STORED if args.store else args.output
     print(f"results go to {results / args.name}")
-    with engine.local_workers(args.workers) as pool:
+    with workers.local_workers(args.workers) as pool:
         try:
             device = str(pick_device(args.device))
             failed = engine.sweep(chosen, module.run, results, modules_of(args.name), pool, device)

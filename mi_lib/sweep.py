@@ -6,17 +6,13 @@ goes on with the pieces that have no file. Executors on other machines need a sh
 """
 
 import contextlib
-import ctypes
 import json
-import multiprocessing
 import os
 import platform
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,9 +20,8 @@ from typing import Any
 
 import pandas as pd
 
-from . import progress
+from . import progress, workers
 from .provenance import code_hash, text_hash
-from .validate import whole_number
 
 COLUMNS = ("record", "training", "evaluation", "seed", "values")
 CHECKPOINTS = ".checkpoints"  # below a results folder; never committed
@@ -141,28 +136,6 @@ def run_piece(work: Work, piece: Piece, results: Path, code: Mapping[str, str]) 
     return f"{seconds:.0f} s"
 
 
-def local_workers(workers: int) -> ProcessPoolExecutor:
-    """Processes with one thread each; they end with their parent, however that ends."""
-    whole_number(workers, "workers", 1)
-    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _one_thread)
-
-
-def _one_thread() -> None:
-    """Begin a worker: it dies with its parent, leaves Ctrl-C to it, and uses one thread."""
-    parent = multiprocessing.parent_process()
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            pr_set_pdeathsig = 1
-            ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-    if parent is not None and os.getppid() != parent.pid:
-        os._exit(1)  # it died before we asked to die with it
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    import torch
-
-    torch.set_num_threads(1)
-
-
 def sweep(
     pieces: Iterable[Piece],
     work: Work,
@@ -184,14 +157,17 @@ def sweep(
         return 0
     # Read now: workers import the code now, and the files may change while they run.
     code = {"code_hash": code_hash(modules), "commit": _commit(), "device": device}
-    pool, failed = executor or local_workers(1), 0
+    pool, failed = executor or workers.local_workers(1), 0
     bar = progress.Bar({piece.key: piece.checkpoint(results) for piece in todo})
-    futures = {pool.submit(run_piece, work, piece, results, code): piece for piece in todo}
-    waiting = set(futures)
+    ended = workers.Ended()
     try:
-        while waiting:
-            ended, waiting = wait(waiting, progress.EVERY, FIRST_COMPLETED)
-            for future in ended:
+        with workers.interrupts_wait_in(ended):
+            futures = {}
+            for piece in todo:
+                future = pool.submit(run_piece, work, piece, results, code)
+                futures[future] = piece
+                future.add_done_callback(ended.put)
+            for future in workers.each(ended, len(todo), bar.show):
                 piece, error = futures[future], future.exception()
                 failed += error is not None
                 note = future.result() if error is None else f"FAILED: {error}"
@@ -199,15 +175,11 @@ def sweep(
                 bar.clear()
                 count, left = len(todo) - len(bar.waiting), bar.left()
                 say(f"[{count}/{len(todo)}] {piece.key}: {note}{left and f', {left}'}")
-            bar.show()
         bar.clear()
     except KeyboardInterrupt:
         bar.clear()
         say("Stopped. Finished pieces are kept; the same command goes on from here.")
-        workers = list(getattr(pool, "_processes", None) or {})  # shutdown forgets them
-        pool.shutdown(wait=False, cancel_futures=True)
-        for worker in workers:
-            os.kill(worker, signal.SIGTERM)
+        workers.stop(pool)
         raise
     if executor is None:
         pool.shutdown()

@@ -34,6 +34,7 @@ LAYERS = [
     "mi_lib.data",
     "mi_lib.provenance",
     "mi_lib.progress",
+    "mi_lib.workers",
     "mi_lib.sweep",
     "mi_lib.results",
     "mi_lib.experiments",

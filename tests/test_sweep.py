@@ -1,5 +1,6 @@
 """Sweeps: a file is whole or absent, finished pieces are kept, nothing is done twice."""
 
+import contextlib
 import os
 import random
 import signal
@@ -167,7 +168,7 @@ INTERRUPTED = """
 import signal, sys, time
 from pathlib import Path
 import pandas as pd
-from mi_lib import sweep
+from mi_lib import sweep, workers
 
 def work(config, device, checkpoint):
     time.sleep(0.3)
@@ -178,7 +179,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     pieces = [sweep.Piece("toy", f"p{n:02}", {"n": n, "seeds": []}) for n in range(200)]
     try:
-        with sweep.local_workers(1) as pool:
+        with workers.local_workers(1) as pool:
             sweep.sweep(pieces, work, Path(sys.argv[1]), ("mi_lib.provenance",), pool)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -204,3 +205,41 @@ def test_ctrl_c_keeps_what_is_finished_and_ends_the_workers(tmp_path):
     files = list((tmp_path / "toy").glob("*.csv"))
     assert 2 <= len(files) < 200
     assert all(len(read(path)[1]) == 1 for path in files)
+
+
+class InterruptedInside(ThreadPoolExecutor):
+    """Ctrl-C comes while a piece is handed over, when locks may be taken."""
+
+    whole = 0
+
+    def submit(self, *args):
+        signal.raise_signal(signal.SIGINT)
+        self.whole += 1
+        return super().submit(*args)
+
+
+def test_ctrl_c_waits_until_no_lock_is_held(tmp_path):
+    """Raised inside the executor it left locks behind, and the program hung at its end."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    said = []
+    try:
+        with InterruptedInside(1) as pool, pytest.raises(KeyboardInterrupt):
+            sweep.sweep(pieces(2), counting([]), tmp_path, CODE, pool, say=said.append)
+        assert pool.whole == 2
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert said[-1].startswith("Stopped. Finished pieces are kept")
+
+
+def test_a_handler_of_the_caller_is_left_alone(tmp_path):
+    heard, failed = [], None
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append("Ctrl-C"))
+    try:
+        # A KeyboardInterrupt here would end pytest itself, not this test.
+        with InterruptedInside(1) as pool, contextlib.suppress(KeyboardInterrupt):
+            failed = sweep.sweep(pieces(2), counting([]), tmp_path, CODE, pool, say=str)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == ["Ctrl-C"] * 2
+    assert failed == 0
