@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mi_lib.data import available
-from mi_lib.experiments import staircase, staircase_grid
+from mi_lib.experiments import slopes, staircase, staircase_grid
 from mi_lib.experiments.staircase_tables import (
     curves,
     find_table,
@@ -189,7 +189,8 @@ def test_gaussian_targets_are_near_the_known_values():
 def stored_pieces():
     """Every committed staircase piece, with the table it belongs to."""
     folder = results_folder()
-    return sorted(path for name in staircase_grid.GRID for path in (folder / name).glob("*.csv"))
+    names = (*staircase_grid.GRID, "slopes")
+    return sorted(path for name in names for path in (folder / name).glob("*.csv"))
 
 
 def test_every_stored_piece_belongs_to_a_table():
@@ -199,6 +200,7 @@ def test_every_stored_piece_belongs_to_a_table():
         for profile in profiles
         for piece in staircase_grid.pieces(experiment, profile)
     }
+    known |= {piece.path(results_folder()) for piece in slopes.pieces("slopes", "laptop")}
     assert [path.name for path in stored_pieces() if path not in known] == []
 
 

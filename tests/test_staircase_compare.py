@@ -104,6 +104,28 @@ def test_published_runs_stand_beside_ours(results):
     assert math.isnan(shown.loc[("DV", "published"), 10.0])
 
 
+def test_nwj_of_log_r_is_its_formula_on_a_finite_alphabet():
+    """Any ratio r, scaled or not: E_q1[log r] - E_q0[r] / e from the plug-in and NWJ alone."""
+    q1, q0 = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.2, 0.6])
+    for r in (q1 / q0, 3 * q1 / q0, np.array([0.1, 2.0, 5.0])):
+        plug_in, mean_r = (q1 * np.log(r)).sum(), (q0 * r).sum()
+        bits = [value / np.log(2) for value in (plug_in, plug_in + 1 - mean_r)]
+        slip = compare.nwj_of_log_r(*bits) * np.log(2)
+        assert slip == pytest.approx(plug_in - mean_r / math.e, rel=1e-12)
+
+
+def test_js_is_shown_as_it_is_published_and_as_ours_reads_both_ways(results):
+    def offset(training, evaluation, record, seed):
+        return {"plug-in": seed - 1.0, "nwj": seed - 1.0}.get(evaluation, 9.0)
+
+    invent(results, tables.MORE, "paper-published", offset)
+    shown = compare.readings_of_js(tables.stored(tables.MORE, "paper-published"))
+    assert shown.loc["published"].tolist() == [1.35, 3.31, 5.22, 7.17, 9.16]
+    assert shown.loc["ours, 1 + log r"].tolist() == list(LEVELS)
+    lost = np.array(LEVELS) - shown.loc["ours, log r"]
+    assert lost.tolist() == pytest.approx([1 / (math.e * math.log(2))] * 5)  # 0.53 bits
+
+
 def test_published_errors_are_those_the_benchmark_prints():
     """Mean absolute errors: MINE .11, SMILE-inf .12, SMILE-5 .36, NWJ .40, JS .76, InfoNCE 1.83."""
     errors = {

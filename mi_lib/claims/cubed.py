@@ -9,36 +9,19 @@ the cube before any of them.
 """
 
 import sympy as sp
-import torch
 
-from ..critics import Critic, make_critic
+from ..critics import make_critic
+from ..experiments import slopes
+from ..experiments.slopes import DIM, FLAT
 from ..experiments.staircase_tables import MORE, at_level, plateaus, rmse_by_seed, stored
 from ..results import Interval, Stored, interval, paired
-from ..streams import stream
 from .experimental import when_complete, worse
 from .registry import Part, claim, extreme, identity
 
-DIM, SEEDS, POINTS = 10, 10, 32  # of the task; critics of each kind; pairs of each critic
-FAR = 1e8  # how far out a slope is measured
+SEEDS = 10  # random critics of each kind
 LEVELS = (4.0, 6.0, 8.0, 10.0)  # bits
 DIVERGES = 10.0  # bits of RMSE: as much as there is
 NUS = (("nu = 1", "anchor"), ("nu = K", "anchor:nu=k"))
-
-
-def slopes(critic: Critic) -> torch.Tensor:
-    """How fast the score of random x grows along random directions of y, far out, by seed."""
-    generators = [stream("cubed", seed, device="cpu") for seed in critic.seeds]
-
-    def draw() -> torch.Tensor:
-        return torch.stack(
-            [torch.randn(POINTS, DIM, generator=g, device="cpu").double() for g in generators]
-        )
-
-    x, direction = draw(), draw() ** 3
-    direction = direction / direction.norm(dim=-1, keepdim=True)
-    with torch.no_grad():
-        near, far = (critic(x, t * direction)[0] for t in (FAR, 2 * FAR))
-    return ((far - near) / FAR).flatten(1)
 
 
 @claim(
@@ -65,17 +48,17 @@ def no_mean(power: int = 3) -> list[Part]:
     shares, bounded = [], []
     for kind in ("separable", "joint"):
         for normalise in (False, True):
-            critic = make_critic(kind, DIM, DIM, seeds=range(SEEDS), normalise=normalise).double()
-            for seed, slope in enumerate(slopes(critic)):
+            critic = make_critic(kind, DIM, DIM, seeds=range(SEEDS), normalise=normalise)
+            for seed, slope in enumerate(slopes.slopes(critic)[0]):
                 place = f"{kind} critic, seed {seed}"
                 if normalise:
                     bounded.append((-float(slope.abs().max()), place))
                 else:
-                    shares.append((float((slope > 1e-6).double().mean()), place))
+                    shares.append((float((slope > FLAT).double().mean()), place))
     return [
         Part(f"a t^{power} - b t^2 tends to infinity", "strict", grows, 0.0, 1, str(exponent)),
         extreme("share of pairs whose score grows with |y|", "strict", shares, 0.0),
-        extreme("layer normalisation: minus the largest slope", "bound", bounded, 1e-6),
+        extreme("layer normalisation: minus the largest slope", "bound", bounded, FLAT),
         identity("E|Z|^3 is finite", third - 2 * sp.sqrt(2 / sp.pi), role="support"),
     ]
 

@@ -19,6 +19,7 @@ SWEEPS: Mapping[str, str] = MappingProxyType(
         "text": "staircase",
         "tables": "staircase",
         "ablations": "staircase",
+        "slopes": "slopes",
         "decodable": "decodable",
         "self-supervised": "self_supervised",
         "proteins": "proteins",

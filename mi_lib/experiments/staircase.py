@@ -77,14 +77,15 @@ def records(climb: Run) -> Iterator[tuple[str, str, str, Any, str]]:
         for s, seed in enumerate(climb.seeds):
             for record, values in plateaus.items():
                 for e, evaluation in enumerate(EVALUATED):
-                    yield record, training, evaluation, seed, _joined(values[:, o, s, e])
-            yield "loss", training, "", seed, _joined(losses[:FIRST_LOSSES, o, s], ".8g")
+                    yield record, training, evaluation, seed, joined(values[:, o, s, e])
+            yield "loss", training, "", seed, joined(losses[:FIRST_LOSSES, o, s], ".8g")
         for evaluation in SHOWN.get(training, ()):
             curve = curves[:, o, :, EVALUATED.index(evaluation)]
-            yield "curve-mean", training, evaluation, "", _joined(curve.mean(1), ".3g")
+            yield "curve-mean", training, evaluation, "", joined(curve.mean(1), ".3g")
             if len(climb.seeds) > 1:
-                yield "curve-sd", training, evaluation, "", _joined(curve.std(1), ".3g")
+                yield "curve-sd", training, evaluation, "", joined(curve.std(1), ".3g")
 
 
-def _joined(values: np.ndarray, form: str = ".4f") -> str:
+def joined(values: np.ndarray, form: str = ".4f") -> str:
+    """Numbers as a field of a stored record."""
     return " ".join(f"{value:{form}}" for value in values)

@@ -64,6 +64,37 @@ def beside_published(table: Stored) -> pd.DataFrame:
     return shown.rename_axis(index=["estimator", "run"], columns="true MI")
 
 
+def nwj_of_log_r(plug_in: pd.DataFrame, nwj: pd.DataFrame) -> pd.DataFrame:
+    """NWJ's formula with log r where it needs 1 + log r: E_q1[log r] - E_q0[r] / e, in bits.
+
+    NWJ itself is E_q1[log r] + 1 - E_q0[r] nats; the slip costs 1/e nats = 0.53 bits for the true
+    ratio. Both are linear in the plug-in and E_q0[r], so one follows from readings of the other.
+    """
+    mean_r = 1 + (plug_in - nwj) * math.log(2)
+    return plug_in - mean_r / (math.e * math.log(2))
+
+
+def js_by_seed(table: Stored) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Plug-in and NWJ readings of the critics of JS on training batches: seeds by levels."""
+    frame = plateaus(table)
+    return tuple(
+        select(frame, f"js/{reading}").pivot(index="seed", columns="truth", values="value")
+        for reading in ("plug-in", "nwj")
+    )
+
+
+def readings_of_js(table: Stored) -> pd.DataFrame:
+    """Critics of JS read with and without the slip of `nwj_of_log_r`, below the published row;
+    means over seeds, training batches."""
+    plug_in, nwj = (readings.mean() for readings in js_by_seed(table))
+    rows = {
+        "published": pd.Series(PUBLISHED["JS"][1], table.pieces[0].config["settings"]["levels"]),
+        "ours, log r": nwj_of_log_r(plug_in, nwj),
+        "ours, 1 + log r": nwj,
+    }
+    return pd.DataFrame(rows).T.rename_axis(index="NWJ's formula with", columns="true MI")
+
+
 def errors_beside_published(experiment: str, table: Stored) -> pd.DataFrame:
     """Mean absolute errors over the levels: published, one run with a joint critic; ours, the mean
     over seeds of each seed's, with the critic of the table. Training batches, nominal truth."""
