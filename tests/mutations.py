@@ -256,7 +256,30 @@ GROUPS = [
         [
             ("trainings=THREE)", "trainings=table.settings.trainings)"),
             ("if len(part) > 1 else math.nan", "if len(part) > 1 else 1.0"),
-            ("<= width * sd", ">= 0 * sd"),
+            ("<= WIDTH * sd", ">= 0 * sd"),
+        ],
+    ),
+    Group(
+        "mi_lib.experiments.slopes",
+        "tests/test_slopes.py",
+        "without_its_biases or small_sweep",
+        [
+            ("direction / direction.norm(dim=-1, keepdim=True)", "direction"),
+            ("(far - near) / FAR", "far / FAR"),
+            ("(far > FLAT).mean(-1)", "(far > FLAT).sum(-1)"),
+        ],
+    ),
+    Group(
+        "mi_lib.claims.trained_slopes",
+        "tests/test_slopes.py",
+        "claim",
+        [
+            ('cases("share", "b64", "b16")', 'cases("share", "b64")'),
+            ('"normalise-b64", sign=-1.0', '"normalise-b64"'),
+            (
+                'paired(share("b16", t), share("joint-b16", t))',
+                'paired(share("b16", t), share("b16", t))',
+            ),
         ],
     ),
     Group(
@@ -456,6 +479,28 @@ GROUPS = [
             ("if not _done(piece, piece.path(results))]", "]"),
             ('["config"] == json.loads(json.dumps(dict(piece.config)))', '["config"] is not None'),
             ("failed += error is not None", "failed += 0"),
+        ],
+    ),
+    Group(
+        "mi_lib.experiments.staircase_compare",
+        "tests/test_staircase_compare.py",
+        "nwj_of_log_r",
+        [
+            ("1 + (plug_in - nwj) * math.log(2)", "1 - (plug_in - nwj) * math.log(2)"),
+            ("1 + (plug_in - nwj) * math.log(2)", "1 + (plug_in - nwj)"),
+            ("plug_in - mean_r / (math.e * math.log(2))", "plug_in - mean_r / math.e"),
+            ("plug_in - mean_r / (math.e * math.log(2))", "nwj - mean_r / (math.e * math.log(2))"),
+        ],
+    ),
+    Group(
+        "mi_lib.workers",
+        "tests/test_sweep.py",
+        "lock or handler",
+        [
+            ("signal.signal(signal.SIGINT, lambda *_: ended.put(None))", "pass"),
+            ("if future is None:", "if False:"),
+            ("before is not signal.default_int_handler", "False"),
+            ("signal.signal(signal.SIGINT, before)", "pass"),
         ],
     ),
     Group(

@@ -99,6 +99,7 @@ def test_the_page_has_one_row_a_claim(results):
     page = scoreboard(results)
     rows = [line for line in page.splitlines() if "<claim-" in line]
     assert len(rows) == len(claims.all_claims())
+    assert len({row.count("|") for row in rows}) == 1, "a bar in a cell would cut the row"
     for (outcome, twin), row in zip(results, rows, strict=True):
         assert f"<claim-{outcome.claim.id}>`" in row
         assert f"`{outcome.verdict}`" in row

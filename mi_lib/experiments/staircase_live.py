@@ -22,6 +22,7 @@ from .staircase_grid import THREE
 from .staircase_tables import by_level, find_table, plateaus, results_folder, select, stored
 
 LIVE_SEEDS = (100, 101)
+WIDTH = 4.0  # how many standard deviations from the stored mean a live one may be
 # chapter -> its data set, its table by profile, and what stands in for it where the data is absent
 CHAPTERS = {
     "gaussian": (
@@ -67,11 +68,9 @@ def run_live(chapter: str, profile: str = "ci") -> pd.DataFrame:
     return by_level(rows.assign(values=values), settings.levels)
 
 
-def compare(
-    chapter: str, live: pd.DataFrame, profile: str = "ci", width: float = 4.0
-) -> pd.DataFrame:
+def compare(chapter: str, live: pd.DataFrame, profile: str = "ci") -> pd.DataFrame:
     """Each estimator and level: the live mean of two seeds, the stored mean and sd of one seed, and
-    whether the live mean lies inside mean +- ``width`` sd; ``zeros``: how many sd a reading of 0 is
+    whether the live mean lies inside mean +- `WIDTH` sd; ``zeros``: how many sd a reading of 0 is
     away. Where fewer than two seeds are stored there is no sd, and nothing is inside."""
     kept = plateaus(stored(*live_table(chapter, profile)), "held-out")
     rows = []
@@ -80,7 +79,7 @@ def compare(
             part = select(kept, estimator).query(f"truth == {truth}")["value"]
             value, mean = mine["value"].mean(), part.mean()
             sd = part.std(ddof=1) if len(part) > 1 else math.nan
-            inside = abs(value - mean) <= width * sd
+            inside = abs(value - mean) <= WIDTH * sd
             rows.append((estimator, truth, value, mean, sd, inside, abs(mean) / sd))
     names = ["estimator", "truth", "live", "mean", "sd", "inside", "zeros"]
     return pd.DataFrame(rows, columns=names)
@@ -90,7 +89,7 @@ def said(found: pd.DataFrame) -> str:
     """What a comparison found, in a line."""
     if found["sd"].isna().any():
         return "too few runs of this profile are stored to compare with"
-    return f"inside mean +- 4 sd: {found['inside'].sum()} of {len(found)}"
+    return f"inside mean +- {WIDTH:g} sd: {found['inside'].sum()} of {len(found)}"
 
 
 def decoding() -> Stored:
