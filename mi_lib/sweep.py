@@ -160,13 +160,15 @@ def sweep(
     pool, failed = executor or workers.local_workers(1), 0
     bar = progress.Bar({piece.key: piece.checkpoint(results) for piece in todo})
     ended = workers.Ended()
-    try:
-        with workers.interrupts_wait_in(ended):
+    with workers.interrupts_wait_in(ended):
+        try:
             futures = {}
             for piece in todo:
+                if ended.interrupted:
+                    break
                 future = pool.submit(run_piece, work, piece, results, code)
                 futures[future] = piece
-                future.add_done_callback(ended.put)
+                future.add_done_callback(ended.futures.put)
             for future in workers.each(ended, len(todo), bar.show):
                 piece, error = futures[future], future.exception()
                 failed += error is not None
@@ -175,12 +177,12 @@ def sweep(
                 bar.clear()
                 count, left = len(todo) - len(bar.waiting), bar.left()
                 say(f"[{count}/{len(todo)}] {piece.key}: {note}{left and f', {left}'}")
-        bar.clear()
-    except KeyboardInterrupt:
-        bar.clear()
-        say("Stopped. Finished pieces are kept; the same command goes on from here.")
-        workers.stop(pool)
-        raise
+            bar.clear()
+        except KeyboardInterrupt:
+            workers.stop(pool)
+            bar.clear()
+            say("Stopped. Finished pieces are kept; the same command goes on from here.")
+            raise
     if executor is None:
         pool.shutdown()
     return failed

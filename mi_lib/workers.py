@@ -14,11 +14,22 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from . import progress
 from .validate import whole_number
 
-Ended = queue.SimpleQueue  # futures in the order they end; None among them is a Ctrl-C
+
+class Ended:
+    """Futures in the order they end, and whether Ctrl-C was pressed meanwhile."""
+
+    def __init__(self):
+        self.futures: queue.SimpleQueue[Future | None] = queue.SimpleQueue()
+        self.interrupted = False
+
+    def interrupt(self, *_: object) -> None:
+        """Note a Ctrl-C, and wake who waits."""
+        self.interrupted = True
+        self.futures.put(None)
 
 
 def local_workers(workers: int) -> ProcessPoolExecutor:
-    """Processes with one thread each; they end with their parent, however that ends."""
+    """Processes with one thread each; on Linux they end with their parent, however that ends."""
     whole_number(workers, "workers", 1)
     return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _one_thread)
 
@@ -41,7 +52,7 @@ def _one_thread() -> None:
 
 @contextlib.contextmanager
 def interrupts_wait_in(ended: Ended) -> Iterator[None]:
-    """Let Ctrl-C put None in line instead of raising wherever the main thread happens to be.
+    """Let Ctrl-C be noted instead of raising wherever the main thread happens to be.
 
     An exception in the middle of `Executor.submit` or `concurrent.futures.wait` leaves locks of
     futures taken, and the thread that manages the workers then waits for them for ever.
@@ -51,7 +62,7 @@ def interrupts_wait_in(ended: Ended) -> Iterator[None]:
     if not in_main or before is not signal.default_int_handler:  # ignored, or the caller's own
         yield
         return
-    signal.signal(signal.SIGINT, lambda *_: ended.put(None))
+    signal.signal(signal.SIGINT, ended.interrupt)
     try:
         yield
     finally:
@@ -59,18 +70,18 @@ def interrupts_wait_in(ended: Ended) -> Iterator[None]:
 
 
 def each(ended: Ended, count: int, meanwhile: Callable[[], None]) -> Iterator[Future]:
-    """The next ``count`` futures to end; None in their line is a Ctrl-C."""
-    while count:
+    """The next ``count`` futures to end; a Ctrl-C is raised here, between two of them."""
+    while count and not ended.interrupted:
         try:
-            future = ended.get(timeout=progress.EVERY)
+            future = ended.futures.get(timeout=progress.EVERY)
         except queue.Empty:
-            meanwhile()
-            continue
-        if future is None:
-            raise KeyboardInterrupt
-        count -= 1
-        yield future
+            future = None
+        if future is not None:
+            count -= 1
+            yield future
         meanwhile()
+    if ended.interrupted:
+        raise KeyboardInterrupt
 
 
 def stop(pool: Executor) -> None:
@@ -78,4 +89,5 @@ def stop(pool: Executor) -> None:
     processes = list(getattr(pool, "_processes", None) or {})  # shutdown forgets them
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:
-        os.kill(process, signal.SIGTERM)
+        with contextlib.suppress(OSError):  # it has ended by itself
+            os.kill(process, signal.SIGTERM)

@@ -247,6 +247,12 @@ GROUPS = [
                 '(part["value"] - part["truth"]).abs().mean()',
                 'abs((part["value"] - part["truth"]).mean())',
             ),
+            ("1 + (plug_in - nwj) * math.log(2)", "1 - (plug_in - nwj) * math.log(2)"),
+            ("1 + (plug_in - nwj) * math.log(2)", "1 + (plug_in - nwj)"),
+            ("plug_in - mean_r / (math.e * math.log(2))", "plug_in - mean_r / math.e"),
+            ("plug_in - mean_r / (math.e * math.log(2))", "nwj - mean_r / (math.e * math.log(2))"),
+            ('share * frame["truth"] + (1 - share)', '(1 - share) * frame["truth"] + share'),
+            ('plateaus(table, "large"), {}', 'plateaus(table, "held-out"), {}'),
         ],
     ),
     Group(
@@ -482,25 +488,16 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.staircase_compare",
-        "tests/test_staircase_compare.py",
-        "nwj_of_log_r",
-        [
-            ("1 + (plug_in - nwj) * math.log(2)", "1 - (plug_in - nwj) * math.log(2)"),
-            ("1 + (plug_in - nwj) * math.log(2)", "1 + (plug_in - nwj)"),
-            ("plug_in - mean_r / (math.e * math.log(2))", "plug_in - mean_r / math.e"),
-            ("plug_in - mean_r / (math.e * math.log(2))", "nwj - mean_r / (math.e * math.log(2))"),
-        ],
-    ),
-    Group(
         "mi_lib.workers",
         "tests/test_sweep.py",
-        "lock or handler",
+        "lock or handler or a_line or stopping",
         [
-            ("signal.signal(signal.SIGINT, lambda *_: ended.put(None))", "pass"),
-            ("if future is None:", "if False:"),
+            ("signal.signal(signal.SIGINT, ended.interrupt)", "pass"),
+            ("self.interrupted = True", "self.interrupted = False"),
+            ("if ended.interrupted:\n        raise KeyboardInterrupt", "if False:\n        pass"),
             ("before is not signal.default_int_handler", "False"),
             ("signal.signal(signal.SIGINT, before)", "pass"),
+            ("contextlib.suppress(OSError):  # it", "contextlib.suppress(ValueError):  # it"),
         ],
     ),
     Group(

@@ -12,6 +12,8 @@ from mi_lib.experiments import staircase_compare as compare
 from mi_lib.experiments import staircase_tables as tables
 from mi_lib.results import interval
 
+BOTH = ("JS plug-in", "InfoNCE-anchor")
+
 
 def test_tables_are_joined(results):
     invent(results, "gaussian", "paper-b64", lambda *_: 0.0)
@@ -160,6 +162,35 @@ def test_what_was_remembered_is_training_less_fresh(results):
     shown = compare.remembered(tables.stored("text", "laptop"), ("InfoNCE", "InfoNCE-anchor"))
     assert shown.loc["InfoNCE", 4.0] == str(interval([0.2, 0.3, 0.4]))
     assert compare.remembered(tables.stored("text", "paper"), ("InfoNCE",)).empty
+
+
+def test_readings_come_with_their_intervals(results):
+    def offset(training, evaluation, record, seed):
+        only = record == "large" and evaluation == "scale" and training == "anchor"
+        return 0.1 * seed if only else 9.0
+
+    invent(results, "mnist", "paper", offset)
+    shown = compare.with_intervals(tables.stored("mnist", "paper"), ("InfoNCE-anchor",), "scale")
+    assert shown.loc["InfoNCE-anchor", 4.0] == str(interval([4.0, 4.1, 4.2]))
+    with pytest.raises(ValueError, match="reading"):
+        compare.with_intervals(tables.stored("mnist", "paper"), ("JS",), "scales")
+
+
+def test_the_truth_can_move_from_one_to_the_other(results):
+    """The anchor reads the nominal truth plus 1, JS plug-in one bit less than it: at another truth
+    one bit lower JS has no error; half-way they err by 1.5 and 0.5, at the nominal one by 1."""
+
+    def offset(training, evaluation, record, seed):
+        return {"anchor": 1.0, "js": -1.0}.get(training, 0.0)
+
+    invent(results, "mnist", "paper", offset)
+    frame = tables.plateaus(tables.stored("mnist", "paper"))
+    other = {level: level - 1 for level in LEVELS}
+    shown = compare.between_truths(frame, other, ("JS plug-in", "NWJ"), (0.5, 1.0))
+    assert shown["top"].tolist() == [9.5, 10.0]
+    thirds = str(tables.rmse_factor(frame.assign(truth=frame["truth"] - 0.5), *BOTH))
+    assert thirds.startswith("x 0.33")
+    assert shown["JS plug-in"].tolist() == [thirds, "x 1.00 [1.00, 1.00]"]
 
 
 def test_a_reading_of_every_critic_has_a_row_for_each(results):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mi_lib import sweep
+from mi_lib import sweep, workers
 from mi_lib.provenance import code_hash, text_hash
 from mi_lib.sweep import COLUMNS, Piece, missing, read, write
 
@@ -225,11 +225,50 @@ def test_ctrl_c_waits_until_no_lock_is_held(tmp_path):
     try:
         with InterruptedInside(1) as pool, pytest.raises(KeyboardInterrupt):
             sweep.sweep(pieces(2), counting([]), tmp_path, CODE, pool, say=said.append)
-        assert pool.whole == 2
+        assert pool.whole == 1, "the piece under way is handed over whole, and no other"
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
     assert said[-1].startswith("Stopped. Finished pieces are kept")
+
+
+@pytest.mark.parametrize("line", ["[1/9]", "Stopped", "[9/9]"])
+def test_ctrl_c_while_a_line_is_printed_is_not_lost(tmp_path, line):
+    """Again while it says that it stops, or in the line of the last piece: it still stops."""
+    log, said = [], []
+
+    def say(text):
+        said.append(text)
+        if text.startswith((line, "[1/9]" if line == "Stopped" else line)):
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
+            sweep.sweep(pieces(9), slow(counting(log)), tmp_path, CODE, pool, say=say)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert said[-1].startswith("Stopped. Finished pieces are kept")
+    assert len(log) == 9 if line == "[9/9]" else len(log) < 9
+
+
+def slow(work):
+    """The same, a tenth of a second later."""
+
+    def later(*args, **kwargs):
+        time.sleep(0.1)
+        return work(*args, **kwargs)
+
+    return later
+
+
+def test_stopping_workers_that_have_ended_is_no_error():
+    pool = workers.local_workers(1)
+    pool.submit(os.getpid).result()
+    (process,) = pool._processes.values()
+    process.kill()
+    process.join()
+    workers.stop(pool)
 
 
 def test_a_handler_of_the_caller_is_left_alone(tmp_path):

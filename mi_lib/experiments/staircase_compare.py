@@ -15,8 +15,10 @@ from .staircase_tables import (
     DIVERGED,
     ESTIMATORS,
     PAPER_EIGHT,
+    REASONS,
     plateaus,
     rmse_by_seed,
+    rmse_factor,
     select,
 )
 
@@ -173,3 +175,31 @@ def remembered(table: Stored, names: Sequence[str]) -> pd.DataFrame:
         if len(gaps):
             rows[name] = {truth: str(interval(part.to_numpy())) for truth, part in gaps}
     return pd.DataFrame(rows).T.rename_axis(index="estimator", columns="true MI")
+
+
+def with_intervals(table: Stored, names: Sequence[str], reading: str) -> pd.DataFrame:
+    """One reading of the critics of ``names`` on large fresh batches, by level: mean and interval
+    over seeds."""
+    frame, rows = plateaus(table, "large"), {}
+    for name in names:
+        part = select(frame, f"{ESTIMATORS[name][0]}/{one_of('reading', reading, REASONS)}")
+        levels = part.groupby("truth")["value"]
+        rows[name] = {truth: str(interval(values.to_numpy())) for truth, values in levels}
+    return pd.DataFrame(rows).T.rename_axis(index=reading, columns="true MI")
+
+
+def between_truths(
+    frame: pd.DataFrame,
+    other: Mapping[float, float],
+    names: Sequence[str],
+    shares: Sequence[float] = (0.0, 0.1, 0.2, 0.3, 0.5, 1.0),
+) -> pd.DataFrame:
+    """RMSE over the anchor's, paired over seeds, for truths on the way from ``other`` (nominal
+    level -> its truth) to the nominal one; ``top`` is the truth of the last level."""
+    rows = {}
+    for share in shares:
+        truth = share * frame["truth"] + (1 - share) * frame["truth"].map(other)
+        moved = frame.assign(truth=truth)
+        factors = {name: str(rmse_factor(moved, name, ANCHOR)) for name in names}
+        rows[share] = {"top": truth.max(), **factors}
+    return pd.DataFrame(rows).T.rename_axis(index="share of the way")
