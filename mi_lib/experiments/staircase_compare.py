@@ -185,7 +185,7 @@ def with_intervals(table: Stored, names: Sequence[str], reading: str) -> pd.Data
         part = select(frame, f"{ESTIMATORS[name][0]}/{one_of('reading', reading, REASONS)}")
         levels = part.groupby("truth")["value"]
         rows[name] = {truth: str(interval(values.to_numpy())) for truth, values in levels}
-    return pd.DataFrame(rows).T.rename_axis(index=reading, columns="true MI")
+    return pd.DataFrame(rows).T.rename_axis(index="training", columns="true MI")
 
 
 def between_truths(
