@@ -256,9 +256,9 @@ def main() -> None:
         print(
             f"B = {batch:3}, {SEEDS} seeds  {default / ours:8.2f} x a plain loop, "
             f"{fused / ours:.2f} x with fused Adam\n"
-            f"    products and Adam {default / floor_of_all:8.2f} x as one stack "
-            f"({floor_of_all / ours:.0%} of our step), "
-            f"{default / floor_of_one:.2f} x one seed after another"
+            f"    products and Adam {default / floor_of_all:8.2f} x as one stack, "
+            f"{floor_of_all / ours:.0%} of our step\n"
+            f"                      {default / floor_of_one:8.2f} x one seed after another"
         )
     loaders()
     joint_layer()
