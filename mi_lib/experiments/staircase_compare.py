@@ -180,9 +180,10 @@ def remembered(table: Stored, names: Sequence[str]) -> pd.DataFrame:
 def with_intervals(table: Stored, names: Sequence[str], reading: str) -> pd.DataFrame:
     """One reading of the critics of ``names`` on large fresh batches, by level: mean and interval
     over seeds."""
+    one_of("reading", reading, REASONS)
     frame, rows = plateaus(table, "large"), {}
     for name in names:
-        part = select(frame, f"{ESTIMATORS[name][0]}/{one_of('reading', reading, REASONS)}")
+        part = select(frame, f"{ESTIMATORS[name][0]}/{reading}")
         levels = part.groupby("truth")["value"]
         rows[name] = {truth: str(interval(values.to_numpy())) for truth, values in levels}
     return pd.DataFrame(rows).T.rename_axis(index="training", columns="true MI")

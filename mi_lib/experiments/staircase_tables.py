@@ -243,14 +243,6 @@ def of_every_critic(table: Stored, evaluation: str) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis(index="training", columns="truth")
 
 
-def best(experiment: str, *names: str) -> Stored:
-    """The first of the named tables that is complete, else the first that has any piece, else the
-    first."""
-    found = [stored(experiment, name) for name in names]
-    ranked = [t for t in found if t.complete] + [t for t in found if t.there] + found
-    return ranked[0]
-
-
 def infonce_gaps(experiment: str, table: Stored) -> pd.DataFrame:
     """By level: InfoNCE's target, its mean over seeds on fresh batches, the gap between them and
     the standard error of the gap."""
