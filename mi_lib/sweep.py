@@ -90,12 +90,16 @@ def _commit() -> str:
 
 
 def write(path: Path, about: Mapping[str, Any], records: pd.DataFrame) -> None:
-    """A comment line with the provenance as JSON, then the records as CSV; whole or absent."""
+    """A comment line with the provenance as JSON, then the records as CSV; whole or absent.
+
+    The provenance is completed by the number of records and a digest of their text.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    body = records.to_csv(index=False, columns=list(COLUMNS), lineterminator="\n")
+    about = {**about, "rows": len(records), "body_hash": text_hash(body)}
     with temporary.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(f"# {json.dumps(about)}\n")
-        records.to_csv(file, index=False, columns=list(COLUMNS), lineterminator="\n")
+        file.write(f"# {json.dumps(about)}\n{body}")
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)

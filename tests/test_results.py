@@ -19,6 +19,7 @@ from mi_lib.experiments.staircase_tables import (
     summary,
     targets,
 )
+from mi_lib.provenance import text_hash
 from mi_lib.results import Stored, interval, paired, paired_factor, results_folder
 from mi_lib.sweep import Piece, read, sweep
 from mi_lib.training import Settings
@@ -234,3 +235,11 @@ def test_tables_are_found_by_name():
     with pytest.raises(ValueError, match="choose one of"):
         find_table("gaussian", "paper-b17")
     assert isinstance(stored("gaussian", "ci-gaussian").records, pd.DataFrame)
+
+
+def test_every_stored_body_is_the_one_its_header_describes():
+    for path in sorted(results_folder().glob("*/*.csv")):
+        about, records = read(path)
+        body = path.read_text(encoding="utf-8").split("\n", 1)[1]
+        assert about["rows"] == len(records), path
+        assert about["body_hash"] == text_hash(body), path
