@@ -26,12 +26,12 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import nn
 
+from companion.data import Channel, Gaussian, Source
+from companion.data.images import Grid
+from companion.training import Run, Settings, keep_large_buffers
+from companion.workers import local_workers
 from mi_lib import objectives
 from mi_lib.critics import Joint
-from mi_lib.data import Channel, Gaussian, Source
-from mi_lib.data.images import Grid
-from mi_lib.training import Run, Settings, keep_large_buffers
-from mi_lib.workers import local_workers
 
 REPEATS, SEEDS = 5, 8
 SIZES = ((16, 100), (64, 40))  # batch sizes, and steps that are timed at once

@@ -1,6 +1,6 @@
 """Kill a real sweep with SIGKILL at random moments, again and again, then let it end.
 
-    python benchmarks/resume.py        # 20 kills of `python -m mi_lib sweep gaussian`, profile ci
+    python benchmarks/resume.py        # 20 kills of the ci sweep `gaussian`
 
 Prints after each kill how many pieces were finished; a run that ended before its kill begins a new
 sweep. In the end every piece must be there, and a file that was once finished must never have been
@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from mi_lib.experiments import experiment
+from companion.experiments import experiment
 
 
 def finished(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -69,7 +69,7 @@ def main() -> int:
 def command(results: Path) -> list[str]:
     """The real command, writing to a folder."""
     given = ["sweep", "gaussian", "--profile", "ci", "--output", str(results)]
-    return [sys.executable, "-m", "mi_lib", *given]
+    return [sys.executable, "-m", "companion", *given]
 
 
 if __name__ == "__main__":

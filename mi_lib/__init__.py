@@ -1,69 +1,60 @@
-"""Exact theory and estimators for neural mutual information, in a package small enough to read.
+"""Mutual information by contrastive learning: losses, critics, an estimator, exact theory.
 
->>> from mi_lib import finite, infonce_ceiling
->>> round(infonce_ceiling(2.0, 4), 4)                        # bits: the most InfoNCE can report
+>>> import mi_lib
+>>> round(mi_lib.infonce_ceiling(2.0, 4), 4)                        # bits: the most InfoNCE reports
 1.324
->>> round(finite.k_way_jsd((0, 1), (3 / 4, 1 / 4), 4), 4)    # attained by this pair
+>>> round(mi_lib.finite.k_way_jsd((0, 1), (3 / 4, 1 / 4), 4), 4)    # attained by this pair
 1.324
+
+Every name below is loaded when it is first used, so that a person with two encoders does not wait
+for scikit-learn, and one with two arrays does not wait for sympy.
 """
 
 from importlib import import_module
 from typing import Any
 
-from . import bounds, finite, scoring, symbolic
-from .bounds import (
-    certified_kl,
-    chi_square_floor,
-    generalised_dv,
-    infonce_ceiling,
-    printed_ceiling,
-)
-from .finite import k_way_jsd
-from .scoring import (
-    Asymmetric,
-    InverseLog,
-    Kliep,
-    Log,
-    Power,
-    PseudoSpherical,
-    RobustDRE,
-    ScoringRule,
-    SymmetricInverseLog,
-)
+__version__ = "0.2.0"
 
-__version__ = "0.1.0"
+# Public name -> the module it lives in; a module is its own home.
+_HOME = {
+    # the practitioner's door
+    "MIEstimator": "inference",
+    "conditional_mi": "inference",
+    "mi_matrix": "inference",
+    # what InfoNCE can reach, and what it certifies
+    "certified_kl": "bounds",
+    "chi_square_floor": "bounds",
+    "generalised_dv": "bounds",
+    "infonce_ceiling": "bounds",
+    "bounds": "",
+    # exact sums over finite alphabets
+    "finite": "",
+    "k_way_jsd": "finite",
+    # scoring rules
+    "Asymmetric": "scoring",
+    "InverseLog": "scoring",
+    "Kliep": "scoring",
+    "Log": "scoring",
+    "Power": "scoring",
+    "PseudoSpherical": "scoring",
+    "RobustDRE": "scoring",
+    "ScoringRule": "scoring",
+    "SymmetricInverseLog": "scoring",
+    "scoring": "",
+}
 
-__all__ = [
-    "Asymmetric",
-    "InverseLog",
-    "Kliep",
-    "Log",
-    "MIEstimator",
-    "Power",
-    "PseudoSpherical",
-    "RobustDRE",
-    "ScoringRule",
-    "SymmetricInverseLog",
-    "bounds",
-    "certified_kl",
-    "chi_square_floor",
-    "conditional_mi",
-    "finite",
-    "generalised_dv",
-    "infonce_ceiling",
-    "k_way_jsd",
-    "mi_matrix",
-    "printed_ceiling",
-    "scoring",
-    "symbolic",
-]
-
-
-_INFERENCE = ("MIEstimator", "conditional_mi", "mi_matrix")
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    """Load the practitioner's door when it is opened: it brings scikit-learn along."""
-    if name in _INFERENCE:
-        return getattr(import_module(".inference", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Load a public name at its first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = import_module(f".{_HOME[name] or name}", __name__)
+    value = getattr(home, name) if _HOME[name] else home
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

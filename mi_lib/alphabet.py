@@ -16,7 +16,7 @@ import sympy as sp
 from jaxtyping import Float, Int
 from scipy.special import gammaln, xlogy
 
-from .symbolic import reduce
+from .normal_form import reduce
 from .validate import nats_per
 
 Numbers = Sequence[Any] | np.ndarray

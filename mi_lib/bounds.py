@@ -19,7 +19,8 @@ _TAIL = 40.0  # exp(-40) < 1e-17: where the left tail is cut
 _T_MAX = 700.0  # exp(-700) underflows nothing and is far below any tolerance
 
 
-def _tuple_sizes(k: ArrayLike) -> Float[np.ndarray, "..."]:
+def tuple_sizes(k: ArrayLike) -> Float[np.ndarray, "..."]:
+    """K as floats, refused where one is not a whole number of at least 1."""
     sizes = np.asarray(k)
     if sizes.dtype.kind not in "iu" or (sizes < 1).any():
         raise ValueError(f"k={k!r} must be whole numbers >= 1: the number of points in a tuple")
@@ -48,7 +49,7 @@ def infonce_ceiling(
     [0.0, 3.0]
     """
     scale = nats_per(unit)
-    divergence, sizes = np.broadcast_arrays(nonnegative_array(kl, "kl") * scale, _tuple_sizes(k))
+    divergence, sizes = np.broadcast_arrays(nonnegative_array(kl, "kl") * scale, tuple_sizes(k))
     s = np.arange(-(_TAIL + math.log(sizes.max(initial=1.0))), math.log(_T_MAX), _STEP)
     t = np.exp(s)
     k_, hit = sizes[..., None], np.exp(-divergence)[..., None]
@@ -78,7 +79,7 @@ def certified_kl(
     """
     scale = nats_per(unit)
     value = nonnegative_array(infonce, "infonce") * scale
-    value, sizes = np.broadcast_arrays(value, _tuple_sizes(k))
+    value, sizes = np.broadcast_arrays(value, tuple_sizes(k))
     if (over := value > np.log(sizes) * (1 + 1e-12)).any():
         raise ValueError(
             f"infonce={value[over].flat[0] / scale:g} {unit} is above log K = "
@@ -86,7 +87,7 @@ def certified_kl(
             "expectation; check k, or average over more batches"
         )
     with np.errstate(divide="ignore", invalid="ignore"):
-        # printed_ceiling lies below infonce_ceiling, so its inverse lies above the answer
+        # the bound that the paper prints lies below infonce_ceiling: its inverse lies above
         high = np.log(sizes - 1) - np.log(np.maximum(sizes * np.exp(-value) - 1, 0.0))
     low = value.copy()
     certain = (value == 0) | ~np.isfinite(high)
@@ -97,25 +98,6 @@ def certified_kl(
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     answer = np.where(value == 0, 0.0, np.where(certain, np.inf, (low + high) / 2)) / scale
     return float(answer) if answer.ndim == 0 else answer
-
-
-def printed_ceiling(
-    kl: ArrayLike, k: ArrayLike, unit: str = "bits"
-) -> Float[np.ndarray, "..."] | float:
-    r"""The bound as the paper prints it (Theorem 2, second half). It is **false** for K >= 2.
-
-    .. math:: D - \log\bigl(\tfrac{1}{K}(e^{D}-1) + 1\bigr)
-              = \log K - \log\bigl(1 + (K-1)e^{-D}\bigr) = \log K - \log(1 + \mathbb{E}N)
-
-    The last form shows the slip: the expectation has moved inside the concave logarithm.
-
-    >>> round(printed_ceiling(2.0, 4), 5)
-    1.19265
-    """
-    scale = nats_per(unit)
-    divergence, sizes = np.broadcast_arrays(nonnegative_array(kl, "kl") * scale, _tuple_sizes(k))
-    bound = (np.log(sizes) - np.log1p((sizes - 1) * np.exp(-divergence))) / scale
-    return float(bound) if bound.ndim == 0 else bound
 
 
 def chi_square_floor(
@@ -132,7 +114,7 @@ def chi_square_floor(
     divergence = nonnegative_array(kl, "kl")
     if np.isinf(divergence).any():
         raise ValueError("kl is infinite, and so is chi2: the floor says nothing; pass a finite kl")
-    bound = divergence - np.log1p(nonnegative_array(chi2, "chi2") / _tuple_sizes(k)) / scale
+    bound = divergence - np.log1p(nonnegative_array(chi2, "chi2") / tuple_sizes(k)) / scale
     return float(bound) if bound.ndim == 0 else bound
 
 

@@ -9,9 +9,8 @@ the anchor. Logarithms are natural. A rule whose loss is unbounded (1/eta_z, say
 largest number of its dtype, with a finite gradient, instead of overflowing.
 
 Adding a constant to a class's loss changes neither the minimiser nor a gradient; each rule names
-the constants by which it differs from the one that its generating function induces (see
-`mi_lib.symbolic`, which derives the same rules by differentiation and shares no formula with this
-file).
+the constants by which it differs from the one that its generating function induces. (The book
+derives the same rules by differentiation, in sympy, and shares no formula with this file.)
 """
 
 import math

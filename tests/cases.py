@@ -2,16 +2,8 @@
 
 import functools
 
-from mi_lib import (
-    InverseLog,
-    Kliep,
-    Log,
-    Power,
-    PseudoSpherical,
-    RobustDRE,
-    SymmetricInverseLog,
-)
-from mi_lib.claims.scoreboard import run_all
+from companion.claims.scoreboard import run_all
+from mi_lib import InverseLog, Kliep, Log, Power, PseudoSpherical, RobustDRE, SymmetricInverseLog
 
 ALPHAS = (-1, 0.5, 1.5, 2, 3)
 SYMMETRIC = [

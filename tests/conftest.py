@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items):
         for item in gpu if not torch.cuda.is_available() else []:
             skip(item, "gpu: this machine has no CUDA device", True)
     if data:
-        from mi_lib.data import available
+        from companion.data import available
 
         for item in data:
             name = item.get_closest_marker("needs_data").args[0]

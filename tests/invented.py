@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from mi_lib.evaluation import COLUMNS as EVALUATED
-from mi_lib.experiments import staircase_tables as tables
-from mi_lib.sweep import COLUMNS, write
+from companion.evaluation import COLUMNS as EVALUATED
+from companion.experiments import staircase_tables as tables
+from companion.sweep import COLUMNS, write
 
 LEVELS = (2.0, 4.0, 6.0, 8.0, 10.0)
 

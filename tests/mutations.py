@@ -216,7 +216,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.symbolic",
+        "companion.symbolic",
         "tests/test_symbolic.py tests/test_scoring.py",
         "(bregman or regret or g_vanishes or properising or perspective or came_from or at_a_point"
         " or brings or put_back or of_5_classes) and not 64",
@@ -235,7 +235,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.staircase_compare",
+        "companion.experiments.staircase_compare",
         "tests/test_staircase_compare.py",
         "",
         [
@@ -256,7 +256,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.staircase_live",
+        "companion.experiments.staircase_live",
         "tests/test_staircase_live.py",
         "",
         [
@@ -266,7 +266,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.slopes",
+        "companion.experiments.slopes",
         "tests/test_slopes.py",
         "without_its_biases or small_sweep",
         [
@@ -276,7 +276,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.claims.trained_slopes",
+        "companion.claims.trained_slopes",
         "tests/test_slopes.py",
         "claim",
         [
@@ -289,7 +289,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.staircase_ablations",
+        "companion.experiments.staircase_ablations",
         "tests/test_staircase_ablations.py",
         "",
         [
@@ -299,7 +299,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.ssl_augment",
+        "companion.experiments.ssl_augment",
         "tests/test_ssl_parts.py",
         "view or crop or brightness or grey or jitter",
         [
@@ -312,7 +312,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.ssl_losses",
+        "companion.experiments.ssl_losses",
         "tests/test_ssl_parts.py",
         "either or settings or written_out or both_ways or log_means or cka or times_b",
         [
@@ -325,7 +325,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.ssl_sphere",
+        "companion.experiments.ssl_sphere",
         "tests/test_ssl_parts.py",
         "mean_ratio",
         [
@@ -335,7 +335,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.ssl_optim",
+        "companion.experiments.ssl_optim",
         "tests/test_ssl_parts.py",
         "lars or small_gradients or schedule",
         [
@@ -346,7 +346,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.ssl_probe",
+        "companion.experiments.ssl_probe",
         "tests/test_ssl_parts.py",
         "probe or fit or accuracies or constant",
         [
@@ -356,7 +356,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.ranking",
+        "companion.experiments.ranking",
         "tests/test_ranking.py",
         "",
         [
@@ -370,7 +370,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.protein_protocols",
+        "companion.experiments.protein_protocols",
         "tests/test_proteins.py",
         "protocol or trials_differ",
         [
@@ -387,7 +387,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.protein_training",
+        "companion.experiments.protein_training",
         "tests/test_proteins.py",
         "alone or best_state or divided_out",
         [
@@ -399,7 +399,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.ratio_law",
+        "companion.ratio_distribution",
         "tests/test_ratio_law.py",
         "attain or nats or refused or sampling",
         [
@@ -412,7 +412,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.data.channel",
+        "companion.data.channel",
         "tests/test_data.py",
         "carries or fair or own_stream or never_shows or right_class or inverts",
         [
@@ -427,7 +427,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.data.images",
+        "companion.data.images",
         "tests/test_data.py",
         "grid or picture or nuisance",
         [
@@ -440,7 +440,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.staircase_tables",
+        "companion.experiments.staircase_tables",
         "tests/test_staircase_compare.py",
         "in_words or diverged or every_critic",
         [
@@ -450,7 +450,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.evaluation",
+        "companion.evaluation",
         "tests/test_training.py",
         "in_bits or leaves_the_stream or fresh_data",
         [
@@ -463,7 +463,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.results",
+        "companion.results",
         "tests/test_results.py",
         "intervals or partial or factors",
         [
@@ -478,7 +478,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.sweep",
+        "companion.sweep",
         "tests/test_sweep.py",
         "once or another or failing",
         [
@@ -488,7 +488,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.workers",
+        "companion.workers",
         "tests/test_sweep.py",
         "lock or handler or a_line or stopping",
         [
@@ -501,7 +501,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.progress",
+        "companion.progress",
         "tests/test_progress.py",
         "reports or knows or terminal",
         [
@@ -531,7 +531,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.inference.limits",
+        "mi_lib.inference.ratio_limits",
         "tests/test_inference_parts.py",
         "limits",
         [
@@ -541,7 +541,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.inference.groups",
+        "mi_lib.inference.splits",
         "tests/test_inference_parts.py",
         "limits",
         [
@@ -552,7 +552,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.inference.starts",
+        "mi_lib.inference.parametric",
         "tests/test_inference_parts.py",
         "true_dispersion or canonical or from_counts or from_classes",
         [
@@ -565,7 +565,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.inference.residual",
+        "mi_lib.inference.network",
         "tests/test_inference_parts.py",
         "fast_loss or network or combined",
         [
@@ -612,7 +612,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.experiments.protein_tables",
+        "companion.experiments.protein_tables",
         "tests/test_protein_tables.py",
         "corrected or fewer_proteins or star or stopped",
         [
@@ -623,7 +623,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.inference.certificate",
+        "mi_lib.inference.lower_bound",
         "tests/test_inference_parts.py",
         "blocks_of or bernstein or lower_bound",
         [
@@ -658,7 +658,7 @@ GROUPS = [
         ],
     ),
     Group(
-        "mi_lib.data.elliptical",
+        "companion.data.elliptical",
         "tests/test_suite.py",
         "known_values or student",
         [

@@ -8,14 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from companion.printed_bound import printed_ceiling
 from mi_lib import finite
-from mi_lib.bounds import (
-    certified_kl,
-    chi_square_floor,
-    generalised_dv,
-    infonce_ceiling,
-    printed_ceiling,
-)
+from mi_lib.bounds import certified_kl, chi_square_floor, generalised_dv, infonce_ceiling
 
 LN2 = math.log(2)
 properties = settings(deadline=None, derandomize=True, max_examples=80)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from mi_lib.data import cifar
-from mi_lib.data.cifar import ArrayUnpickler, pictures, read_archive
+from companion.data import cifar
+from companion.data.cifar import ArrayUnpickler, pictures, read_archive
 
 
 def make_archive(path, parts):

@@ -10,11 +10,11 @@ import sympy as sp
 from cases import claim_results
 from scipy import stats
 
-from mi_lib import claims
-from mi_lib.__main__ import PAGE
-from mi_lib.claims import registry, search
-from mi_lib.claims.registry import Claim, Outcome, Part, extreme, identity, problems
-from mi_lib.claims.scoreboard import all_problems, lines, scoreboard
+from companion import claims
+from companion.__main__ import PAGE
+from companion.claims import adversary, registry
+from companion.claims.registry import Claim, Outcome, Part, extreme, identity, problems
+from companion.claims.scoreboard import all_problems, lines, scoreboard
 
 # Verdicts that the first chapter stands on.
 EXPECTED = {
@@ -304,14 +304,14 @@ def test_show_raises_when_the_twin_is_not_told_apart(empty_registry):
 
 def test_the_optimiser_breaks_a_false_bound():
     """q1 = q0 is the only pair with margin 0 here, and half of the pairs are below."""
-    found = search.try_to_break(lambda q1, q0: q0[0] - q1[0], letters=2, restarts=3, seed=0)
+    found = adversary.try_to_break(lambda q1, q0: q0[0] - q1[0], letters=2, restarts=3, seed=0)
     assert len(found) == 3
     assert max(margin for margin, _ in found) < -0.9
 
 
 def test_the_optimiser_stays_where_no_letter_vanishes():
     """A margin without a lower end, which sends the logits as far as they may go."""
-    found = search.try_to_break(lambda q1, q0: float(np.log(q0.min())), 2, restarts=2, seed=0)
+    found = adversary.try_to_break(lambda q1, q0: float(np.log(q0.min())), 2, restarts=2, seed=0)
     assert all(math.isfinite(margin) for margin, _ in found)
 
 
@@ -319,20 +319,20 @@ def test_the_optimiser_stays_where_no_letter_vanishes():
 @pytest.mark.parametrize("p", [0.0, 1e-6, 0.3, 1.0])
 def test_binomial_chances_are_scipys(draws, p):
     hits = np.arange(draws + 1)
-    assert search.binomial_pmf(hits, draws, p) == pytest.approx(
+    assert adversary.binomial_pmf(hits, draws, p) == pytest.approx(
         stats.binom.pmf(hits, draws, p), rel=1e-9, abs=1e-300
     )
 
 
 def test_multinomial_chances_are_scipys():
     counts, law = np.array([[3, 0, 1], [2, 2, 0], [0, 0, 4]]), np.array([0.2, 0.5, 0.3])
-    assert search.multinomial_pmf(counts, law) == pytest.approx(
+    assert adversary.multinomial_pmf(counts, law) == pytest.approx(
         stats.multinomial.pmf(counts, 4, law)
     )
 
 
 def test_random_pairs_are_reproducible_laws():
-    one, two = (list(search.random_pairs(5, 3, seed=4)) for _ in range(2))
+    one, two = (list(adversary.random_pairs(5, 3, seed=4)) for _ in range(2))
     for (q1, q0), (p1, p0) in zip(one, two, strict=True):
         assert (q1 == p1).all() and (q0 == p0).all()
         assert q1.sum() == pytest.approx(1) and q0.sum() == pytest.approx(1)
@@ -342,13 +342,13 @@ def test_random_pairs_are_reproducible_laws():
 def test_the_event_pair_has_its_divergence():
     from mi_lib import finite
 
-    assert finite.kl(*search.event_pair(2.5)) == pytest.approx(2.5)
+    assert finite.kl(*adversary.event_pair(2.5)) == pytest.approx(2.5)
 
 
 def test_the_table_of_the_sandwich_figure_is_a_sandwich():
     from mi_lib import infonce_ceiling
 
-    table = search.sandwich_table(k=8, count=30, seed=1)
+    table = adversary.sandwich_table(k=8, count=30, seed=1)
     assert len(table) == 30
     assert (table["floor"] <= table["jsd"] + 1e-9).all()
     assert (table["jsd"] <= infonce_ceiling(table["kl"].to_numpy(), 8) + 1e-9).all()

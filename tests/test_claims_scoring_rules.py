@@ -3,8 +3,15 @@
 import pytest
 import sympy as sp
 
-from mi_lib.claims.generic import arbitrary_rule, homogeneous, printed_rules, simplex, tangent
-from mi_lib.symbolic import arbitrary, bayes_risk, class_symbols, g, on_simplex, reduce
+from companion.claims.arbitrary_rules import (
+    arbitrary_rule,
+    homogeneous,
+    printed_rules,
+    simplex,
+    tangent,
+)
+from companion.symbolic import bayes_risk, class_symbols, g, on_simplex
+from mi_lib.normal_form import arbitrary, reduce
 
 x, y = sp.symbols("x y", positive=True)
 f, h = arbitrary("f"), arbitrary("h")

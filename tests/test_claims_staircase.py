@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from invented import invent
 
-from mi_lib import claims
-from mi_lib.claims import (
+from companion import claims
+from companion.claims import (
     cubed,
     staircase,
     staircase_ablations,
@@ -16,8 +16,8 @@ from mi_lib.claims import (
     staircase_published,
     staircase_reasons,
 )
-from mi_lib.claims.registry import get, problems
-from mi_lib.experiments import staircase_tables
+from companion.claims.registry import get, problems
+from companion.experiments import staircase_tables
 
 TABLES = [
     *(tuple(table) for _, _, *table in staircase.TASKS.values()),

@@ -1,4 +1,4 @@
-"""The shell command: what it prints, writes and returns."""
+"""The shell commands: what they print, write and return."""
 
 import subprocess
 import sys
@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mi_lib import claims
-from mi_lib.__main__ import PAGE, main
-from mi_lib.claims import registry
+from companion import claims
+from companion.__main__ import PAGE, main
+from companion.claims import registry
+from mi_lib.__main__ import main as library
 
 ROOT = Path(__file__).parent.parent
 FAST = "thm-2-numbers"
@@ -30,7 +31,7 @@ def one_wrong_record(monkeypatch):
 
 
 def test_in_a_shell_it_prints_the_verdict_and_exits_0():
-    command = [sys.executable, "-m", "mi_lib", "claims", "--only", FAST]
+    command = [sys.executable, "-m", "companion", "claims", "--only", FAST]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("refuted ")
@@ -49,7 +50,7 @@ def test_without_a_command_it_says_how_to_use_it(capsys):
     with pytest.raises(SystemExit) as stop:
         main([])
     assert stop.value.code == 2
-    assert "usage: python -m mi_lib" in capsys.readouterr().err
+    assert "usage: python -m companion" in capsys.readouterr().err
 
 
 def test_all_claims_write_the_page_and_exit_0(fast_claims, tmp_path, capsys):
@@ -106,3 +107,9 @@ def test_only_with_an_output_is_refused(tmp_path, capsys):
 def test_a_page_that_cannot_be_written_exits_2(fast_claims, tmp_path, capsys):
     assert main(["claims", "--output", str(tmp_path / "missing" / "page.md")]) == 2
     assert "error:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["claims", "sweep gaussian --profile ci", "data"])
+def test_the_library_says_where_the_commands_of_the_book_went(command, capsys):
+    assert library(command.split()) == 2
+    assert f"python -m companion {command}" in capsys.readouterr().err

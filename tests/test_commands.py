@@ -27,10 +27,11 @@ FILES = {
     "book/references.bib": "",
     "book/reference/scoreboard.md": "# Scoreboard\n\nClaim one holds.\n",
     "mi_lib/__init__.py": "",
-    "mi_lib/claims/__init__.py": "",
-    "mi_lib/claims/registry.py": "from types import SimpleNamespace\n\n\n"
+    "companion/__init__.py": "",
+    "companion/claims/__init__.py": "",
+    "companion/claims/registry.py": "from types import SimpleNamespace\n\n\n"
     "def all_claims():\n    return [SimpleNamespace(id='one')]\n",
-    "mi_lib/__main__.py": "import pathlib, sys\n"
+    "companion/__main__.py": "import pathlib, sys\n"
     "pathlib.Path(sys.argv[3]).write_text('# Scoreboard\\n\\nClaim one holds.\\n')\n",
 }
 
@@ -159,7 +160,7 @@ def test_a_broken_cross_reference_fails(project):
 
 
 def test_a_claim_that_disagrees_fails(project):
-    project.write("mi_lib/__main__.py", "raise SystemExit('claim one: refuted, not holds')\n")
+    project.write("companion/__main__.py", "raise SystemExit('claim one: refuted, not holds')\n")
     project.fails("book", "claim one: refuted, not holds")
 
 

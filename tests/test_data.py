@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from mi_lib.data import Channel, Source, images, make_task, registry, tables, text
-from mi_lib.data.channel import crossover
-from mi_lib.data.images import Grid, backgrounds_from, read_idx, resizing
-from mi_lib.data.registry import DataFile, MissingDataError
+from companion.data import Channel, Source, images, make_task, registry, tables, text
+from companion.data.channel import crossover
+from companion.data.images import Grid, backgrounds_from, read_idx, resizing
+from companion.data.registry import DataFile, MissingDataError
 
 LABELS = Source(torch.tensor([[0.0], [1.0]]), torch.tensor([0, 1]))
 
@@ -215,7 +215,7 @@ def small_registry(tmp_path, monkeypatch):
 
 def test_a_missing_file_says_how_to_get_it(small_registry):
     assert not registry.available("hello")
-    with pytest.raises(MissingDataError, match="python -m mi_lib data fetch hello"):
+    with pytest.raises(MissingDataError, match="python -m companion data fetch hello"):
         registry.locate("hello")
     with pytest.raises(ValueError, match="choose one of hello"):
         registry.locate("goodbye")

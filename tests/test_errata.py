@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mi_lib.claims import all_claims
+from companion.claims import all_claims
 
 TEXT = (Path(__file__).parents[1] / "book/reference/errata.md").read_text(encoding="utf-8")
 SECTIONS = ("Statements", "Formulas and tables", "Proofs", "Experiments and text")

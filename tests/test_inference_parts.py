@@ -8,16 +8,23 @@ import torch
 from scipy import special, stats
 from sklearn.feature_selection import mutual_info_regression
 
+from companion.data.elliptical import Elliptical, dense, sparse
 from mi_lib import objectives
-from mi_lib.data.elliptical import Elliptical, dense, sparse
-from mi_lib.inference import calibration, certificate, diagnostics, permutation, starts, uncertainty
+from mi_lib.inference import (
+    calibration,
+    diagnostics,
+    lower_bound,
+    parametric,
+    permutation,
+    uncertainty,
+)
 from mi_lib.inference.baselines import cca, ksg
 from mi_lib.inference.crossfit import partners
 from mi_lib.inference.encoding import Encoder, Indicators, NormalScore
 from mi_lib.inference.folds import Fold, make_folds
-from mi_lib.inference.groups import joint_codes, prepare
-from mi_lib.inference.limits import Limits
-from mi_lib.inference.residual import Residual, anchored, combine
+from mi_lib.inference.network import Residual, anchored, combine
+from mi_lib.inference.ratio_limits import Limits
+from mi_lib.inference.splits import joint_codes, prepare
 from mi_lib.inference.table import Column
 
 RNG = np.random.default_rng(1)
@@ -144,9 +151,9 @@ def test_joint_codes_tell_all_combinations_apart():
 def true_start(dispersion, freedom):
     """A start with the given dispersion instead of an estimated one."""
     d = len(dispersion) // 2
-    white = [starts._whiten(block) for block in (dispersion[:d, :d], dispersion[d:, d:])]
+    white = [parametric._whiten(block) for block in (dispersion[:d, :d], dispersion[d:, d:])]
     left, rho, right = np.linalg.svd(white[0] @ dispersion[:d, d:] @ white[1])
-    return starts.Start(white[0] @ left, white[1] @ right.T, rho, *white, freedom)
+    return parametric.Start(white[0] @ left, white[1] @ right.T, rho, *white, freedom)
 
 
 @pytest.mark.parametrize("freedom", [math.inf, 2.0])
@@ -155,29 +162,29 @@ def test_a_start_with_the_true_dispersion_is_the_true_log_ratio(freedom):
     dispersion[0, 1] = dispersion[1, 0] = 0.3
     dispersion[3, 4] = dispersion[4, 3] = -0.4
     x, y, truth = Elliptical(dispersion, freedom).draw(200, RNG)
-    start = true_start(dispersion, starts.GAUSSIAN if freedom == math.inf else freedom)
+    start = true_start(dispersion, parametric.GAUSSIAN if freedom == math.inf else freedom)
     if freedom != math.inf:  # a start reads normal scores
         x, y = (special.ndtri(stats.t.cdf(z, freedom)) for z in (x, y))
         inside = np.abs(np.hstack([x, y])).max(1) < 5
         x, y, truth = x[inside], y[inside], truth[inside]
     sides = start.side(x, "x"), start.side(y, "y")
-    scores = starts.pair_scores(*sides, start.freedom, start.weight)
+    scores = parametric.pair_scores(*sides, start.freedom, start.weight)
     assert np.diag(scores) == pytest.approx(truth, abs=2e-3)
 
 
 def test_the_chosen_start_finds_tails_where_there_are_tails():
     rows = np.arange(3_000)
-    for freedom, found in ((math.inf, starts.GAUSSIAN), (2.0, 2.0)):
+    for freedom, found in ((math.inf, parametric.GAUSSIAN), (2.0, 2.0)):
         x, y, _ = Elliptical(sparse(2, 1, 0.6), freedom).draw(3_000, np.random.default_rng(2))
         zx, zy = (special.ndtri(stats.rankdata(z, axis=0) / 3_001) for z in (x, y))
-        start = starts.choose(zx, zy, rows[:2_400], rows[2_400:], tails=True)
+        start = parametric.choose(zx, zy, rows[:2_400], rows[2_400:], tails=True)
         assert start.freedom == found or (freedom == 2.0 and start.freedom in (1.0, 3.0))
 
 
 def test_the_large_canonical_start_drops_what_is_noise():
     x, y = RNG.standard_normal((2, 400, 10))
     y[:, 0] += 2 * x[:, 0]
-    found = starts.gaussian_starts(x, y)
+    found = parametric.gaussian_starts(x, y)
     assert len(found["all"].rho) == 10 and len(found["canonical"].rho) == 1
     assert found["canonical"].rho[0] < found["all"].rho[0]
     assert len(found["single"].rho) <= 3
@@ -187,12 +194,12 @@ def test_a_start_from_counts_is_the_log_ratio_of_the_table():
     joint = np.array([[300, 100], [50, 150]])
     x = np.repeat([0, 0, 1, 1], joint.ravel())
     y = np.repeat([0, 1, 0, 1], joint.ravel())
-    start = starts.counts_start(x, y, (2, 2), np.arange(600))
+    start = parametric.counts_start(x, y, (2, 2), np.arange(600))
     share = joint / 600
     truth = np.log(share / share.sum(1, keepdims=True) / share.sum(0))
     assert start.table == pytest.approx(truth, abs=0.02)
     sides = start.side(np.array([0, 1]), "x"), start.side(np.array([0, 1]), "y")
-    scores = starts.pair_scores(*sides, start.freedom, start.weight)
+    scores = parametric.pair_scores(*sides, start.freedom, start.weight)
     assert scores == pytest.approx(start.table, abs=1e-4)
 
 
@@ -202,13 +209,13 @@ def test_a_start_from_classes_is_the_log_ratio_of_the_mixture():
     z = np.where(codes, 1.5, -0.5)[:, None] + np.where(codes, 0.5, 1.0)[:, None] * (
         rng.standard_normal((20_000, 1))
     )
-    common, each = starts.class_starts(z, codes, 2, "y")
+    common, each = parametric.class_starts(z, codes, 2, "y")
     assert np.ptp(common.whites) == 0 and np.ptp(each.whites) > 0.5
     points = np.linspace(-2, 2, 9)
     inside = stats.norm.pdf(points, -0.5, 1.0), stats.norm.pdf(points, 1.5, 0.5)
     whole = 0.7 * inside[0] + 0.3 * inside[1]
     sides = each.side(points[:, None], "x"), each.side(np.array([0, 1]), "y")
-    scores = starts.pair_scores(*sides, each.freedom, each.weight)
+    scores = parametric.pair_scores(*sides, each.freedom, each.weight)
     assert scores == pytest.approx(np.log(np.stack(inside, 1) / whole[:, None]), rel=0.06, abs=0.1)
 
 
@@ -324,7 +331,7 @@ def test_blocks_of_the_true_ratio_have_the_mean_of_the_information():
         squares = rho**2 * (a**2 + b**2) - 2 * rho * a * b
         return -0.5 * np.log(1 - rho**2) - squares / (2 * (1 - rho**2))
 
-    values, width = certificate.blocks(
+    values, width = lower_bound.blocks(
         score(x, y), score(x, np.roll(y, -1)), score(x, np.roll(y, 1)), 10.0
     )
     assert values.mean() == pytest.approx(-0.5 * np.log(1 - rho**2), abs=0.02)
@@ -335,19 +342,19 @@ def test_bernstein_is_the_formula_and_is_rarely_wrong():
     values = np.array([0.0, 1.0, 1.0, 0.0])
     log = math.log(2 / 0.1)
     expected = 0.5 - math.sqrt(2 * (1 / 3) * log / 4) - 7 * log / 9
-    assert certificate.bernstein(values, 1.0, 0.1) == pytest.approx(expected)
+    assert lower_bound.bernstein(values, 1.0, 0.1) == pytest.approx(expected)
     rng = np.random.default_rng(7)
-    wrong = [certificate.bernstein(rng.random(200) ** 8, 1.0, 0.05) > 1 / 9 for _ in range(500)]
+    wrong = [lower_bound.bernstein(rng.random(200) ** 8, 1.0, 0.05) > 1 / 9 for _ in range(500)]
     assert np.mean(wrong) <= 0.05
 
 
 def test_the_lower_bound_is_zero_for_nothing_and_below_the_clip_for_much():
     rng = np.random.default_rng(8)
     nothing = [rng.normal(0, 0.1, (400, 3)) for _ in range(2)]
-    assert certificate.lower_bound(nothing, [0.7, 0.7], 0.95) == 0
+    assert lower_bound.lower_bound(nothing, [0.7, 0.7], 0.95) == 0
     much = np.column_stack([np.full(40_000, 9.0), np.full((40_000, 2), -9.0)])
-    level = certificate.choose_level(much, 40_000, 0.05, math.log(40_000) - 1)
-    bound = certificate.lower_bound([much], [level], 0.95)
+    level = lower_bound.choose_level(much, 40_000, 0.05, math.log(40_000) - 1)
+    bound = lower_bound.lower_bound([much], [level], 0.95)
     assert 2 < bound < level + 1 <= math.log(40_000)
 
 
@@ -482,7 +489,7 @@ def test_any_critic_can_be_checked_from_its_scores():
 
 
 def test_the_curvature_of_the_scale_is_largest_at_nu_equal_k():
-    from mi_lib.experiments.finite_sample import curvature
+    from companion.experiments.finite_sample import curvature
 
     values = [curvature(nu, 127) for nu in (1, 10, 127, 1000)]
     assert max(values) == values[2] == 0.25
@@ -490,7 +497,7 @@ def test_the_curvature_of_the_scale_is_largest_at_nu_equal_k():
 
 
 def test_plain_critics_fall_into_the_trap_at_nu_1_and_less_at_nu_k():
-    from mi_lib.experiments.finite_sample import train_plain
+    from companion.experiments.finite_sample import train_plain
 
     x, y, _ = Elliptical(dense(10, 0.5)).draw(500, np.random.default_rng(15))
     curves = train_plain(x, y, (1.0, 63.0), steps=100, batch=64)

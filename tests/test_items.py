@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mi_lib.claims import all_claims
+from companion.claims import all_claims
 
 HERE = Path(__file__).parent
 ITEMS = list(csv.DictReader((HERE / "paper_items.csv").open(encoding="utf-8")))

@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from mi_lib.claims import registry
+from companion.claims import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -131,4 +131,4 @@ def test_each_claim_is_shown_by_one_cell_under_its_anchor(claim):
 
 def test_there_are_claims():
     """The test above says nothing where the registry is empty."""
-    assert list(registry.all_claims()), "mi_lib.claims registers no claim"
+    assert list(registry.all_claims()), "companion.claims registers no claim"

@@ -6,10 +6,10 @@ import time
 import pytest
 from test_sweep import pieces, record, run
 
-from mi_lib import progress
-from mi_lib.experiments import staircase
-from mi_lib.experiments.staircase_tables import find_table
-from mi_lib.progress import Bar, Reporter, report_of, share
+from companion import progress
+from companion.experiments import staircase
+from companion.experiments.staircase_tables import find_table
+from companion.progress import Bar, Reporter, report_of, share
 
 
 class Terminal(io.StringIO):

@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
-from mi_lib.claims import get
-from mi_lib.data.proteins import Interactions
-from mi_lib.data.simulated_proteins import simulated
-from mi_lib.experiments import protein_live, protein_tables
-from mi_lib.experiments.protein_grid import pieces
-from mi_lib.experiments.protein_tables import NAMES, PROTEINS, TASKS
-from mi_lib.sweep import write
+from companion.claims import get
+from companion.data.proteins import Interactions
+from companion.data.simulated_proteins import simulated
+from companion.experiments import protein_live, protein_tables
+from companion.experiments.protein_grid import pieces
+from companion.experiments.protein_tables import NAMES, PROTEINS, TASKS
+from companion.sweep import write
 
 METHODS = [name for name in NAMES if not name.startswith("true")]
 CLAIMS = (

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from mi_lib.data import proteins as data
-from mi_lib.data.registry import MissingDataError, available
-from mi_lib.data.simulated_proteins import simulated
-from mi_lib.experiments import experiment, latent_mi, proteins
-from mi_lib.experiments.latent_mi import LatentMI, LatentSettings, pointwise_ksg
-from mi_lib.experiments.protein_baselines import LinearCCA, Popularity
-from mi_lib.experiments.protein_grid import GRID, pieces
-from mi_lib.experiments.protein_protocols import Candidates, Split, split
-from mi_lib.experiments.protein_training import Settings, Training, log_scale, score
+from companion.data import proteins as data
+from companion.data.registry import MissingDataError, available
+from companion.data.simulated_proteins import simulated
+from companion.experiments import experiment, latent_mi, proteins
+from companion.experiments.latent_mi import LatentMI, LatentSettings, pointwise_ksg
+from companion.experiments.protein_baselines import LinearCCA, Popularity
+from companion.experiments.protein_grid import GRID, pieces
+from companion.experiments.protein_protocols import Candidates, Split, split
+from companion.experiments.protein_training import Settings, Training, log_scale, score
 
 TINY = Settings(
     objectives=("js", "anchor", "infonce"),
@@ -236,7 +236,7 @@ def true_log_ratio(u, v, rho):
 
 
 def test_linear_cca_is_the_log_ratio_of_gaussians(monkeypatch):
-    monkeypatch.setattr("mi_lib.experiments.protein_baselines.SHRINKAGE", 0.0)
+    monkeypatch.setattr("companion.experiments.protein_baselines.SHRINKAGE", 0.0)
     u, v = (np.random.default_rng(s).normal(size=(20, 3)) for s in (1, 2))
     found = LinearCCA(gaussian_split(0.7, 40_000))(torch.from_numpy(u), torch.from_numpy(v))
     assert np.abs(found - true_log_ratio(u, v, 0.7)).max() < 0.3
@@ -388,7 +388,7 @@ if available("proteins"):  # with data
         [("kinase-target", 22_042, 5172), ("ligand-receptor", 3860, 1633)],
     )
     def test_the_real_data_is_what_the_tables_say(task, pairs, proteins_):
-        from mi_lib.experiments.protein_tables import PROTEINS
+        from companion.experiments.protein_tables import PROTEINS
 
         found = data.interactions(task, "unirep64")
         assert len(found.pairs) == pairs

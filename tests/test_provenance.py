@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mi_lib import provenance
-from mi_lib.experiments import SWEEPS, modules_of
+from companion import provenance
+from companion.experiments import SWEEPS, modules_of
 
 HASHED = sorted({module for name in SWEEPS for module in modules_of(name)})
 

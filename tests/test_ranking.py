@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score, roc_curve
 
-from mi_lib.experiments.ranking import auroc, average_precision, counts, precision_at, roc_at
+from companion.experiments.ranking import auroc, average_precision, counts, precision_at, roc_at
 
 
 def case(seed, values):

@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from companion.ratio_distribution import jsd_by_sampling, jsd_of_law
 from mi_lib import finite, infonce_ceiling
-from mi_lib.ratio_law import jsd_by_sampling, jsd_of_law
 
 
 @given(

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from mi_lib.experiments import self_supervised, ssl_grid
-from mi_lib.sweep import read, run_piece
+from companion.experiments import self_supervised, ssl_grid
+from companion.sweep import read, run_piece
 from tools import restamp
 
 

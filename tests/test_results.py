@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mi_lib.data import available
-from mi_lib.experiments import slopes, staircase, staircase_grid
-from mi_lib.experiments.staircase_tables import (
+from companion.data import available
+from companion.experiments import slopes, staircase, staircase_grid
+from companion.experiments.staircase_tables import (
     curves,
     find_table,
     plateaus,
@@ -19,10 +19,10 @@ from mi_lib.experiments.staircase_tables import (
     summary,
     targets,
 )
-from mi_lib.provenance import text_hash
-from mi_lib.results import Stored, interval, paired, paired_factor, results_folder
-from mi_lib.sweep import Piece, read, sweep
-from mi_lib.training import Settings
+from companion.provenance import text_hash
+from companion.results import Stored, interval, paired, paired_factor, results_folder
+from companion.sweep import Piece, read, sweep
+from companion.training import Settings
 
 TINY = Settings(
     trainings=("infonce", "anchor", "anchor:nu=k", "js"),

@@ -13,6 +13,7 @@ from cases import RULES, SYMMETRIC
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from companion import symbolic
 from mi_lib import (
     Asymmetric,
     InverseLog,
@@ -22,7 +23,6 @@ from mi_lib import (
     PseudoSpherical,
     RobustDRE,
     SymmetricInverseLog,
-    symbolic,
 )
 from mi_lib.symtorch import SymTensor
 

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 import torch
 
-from mi_lib.data import available
-from mi_lib.experiments import SWEEPS, experiment, self_supervised, ssl_grid
-from mi_lib.experiments.ssl_losses import OBJECTIVES, SUPERVISED
-from mi_lib.experiments.ssl_probe import probe
-from mi_lib.experiments.ssl_start import start_gradients
-from mi_lib.experiments.ssl_training import Pretraining, Settings
-from mi_lib.results import results_folder
-from mi_lib.sweep import read
+from companion.data import available
+from companion.experiments import SWEEPS, experiment, self_supervised, ssl_grid
+from companion.experiments.ssl_losses import OBJECTIVES, SUPERVISED
+from companion.experiments.ssl_probe import probe
+from companion.experiments.ssl_start import start_gradients
+from companion.experiments.ssl_training import Pretraining, Settings
+from companion.results import results_folder
+from companion.sweep import read
 
 TINY = Settings(
     data="digits",

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 import torch
 
-from mi_lib.claims.registry import get
+from companion.claims.registry import get
+from companion.experiments import experiment, modules_of, slopes
+from companion.experiments.staircase_grid import PAPER
+from companion.sweep import COLUMNS, write
 from mi_lib.critics import Separable
-from mi_lib.experiments import experiment, modules_of, slopes
-from mi_lib.experiments.staircase_grid import PAPER
-from mi_lib.sweep import COLUMNS, write
 
 ID = "trained-scores-grow"
 LEVELS = 5
@@ -48,7 +48,7 @@ def test_a_bounded_score_has_no_slope():
 def test_a_small_sweep_stores_a_share_and_a_slope_for_every_level(tmp_path):
     pieces = slopes.pieces("slopes", "ci")
     assert len(pieces) == 3 * len(slopes.KINDS)
-    assert experiment("slopes") is slopes and "mi_lib.training" in modules_of("slopes")
+    assert experiment("slopes") is slopes and "companion.training" in modules_of("slopes")
     piece = next(p for p in pieces if "b16" in p.key)
     frame = slopes.run(piece.config, "cpu", piece.checkpoint(tmp_path))
     found = frame[frame["record"] == "slope"]

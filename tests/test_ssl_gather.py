@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from mi_lib.experiments.ssl_gather import on_ranks, rank_and_ranks
-from mi_lib.experiments.ssl_losses import OBJECTIVES, SUPERVISED
-from mi_lib.experiments.ssl_training import Pretraining, Settings
+from companion.experiments.ssl_gather import on_ranks, rank_and_ranks
+from companion.experiments.ssl_losses import OBJECTIVES, SUPERVISED
+from companion.experiments.ssl_training import Pretraining, Settings
 
 NAMES = (*OBJECTIVES, SUPERVISED)
 SMALL = Settings(

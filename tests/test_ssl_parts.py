@@ -9,13 +9,13 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from sklearn.linear_model import LogisticRegression
 
-from mi_lib.experiments import ssl_losses, ssl_sphere, ssl_symmetry
-from mi_lib.experiments.ssl_augment import CHANCES, LUMA, crop, recolour, view
-from mi_lib.experiments.ssl_losses import OBJECTIVES, alignment, get, linear_cka, uniformity
-from mi_lib.experiments.ssl_networks import Encoder, ResNet, make_encoder
-from mi_lib.experiments.ssl_optim import Lars, rate_at, trust
-from mi_lib.experiments.ssl_probe import accuracies, fit, probe, quick_probe, standardise
-from mi_lib.experiments.ssl_start import alpha_sweep, score_gradient, trained_cosines
+from companion.experiments import ssl_losses, ssl_sphere, ssl_symmetry
+from companion.experiments.ssl_augment import CHANCES, LUMA, crop, recolour, view
+from companion.experiments.ssl_losses import OBJECTIVES, alignment, get, linear_cka, uniformity
+from companion.experiments.ssl_networks import Encoder, ResNet, make_encoder
+from companion.experiments.ssl_optim import Lars, rate_at, trust
+from companion.experiments.ssl_probe import accuracies, fit, probe, quick_probe, standardise
+from companion.experiments.ssl_start import alpha_sweep, score_gradient, trained_cosines
 
 
 def draw(*shape, seed=0, dtype=torch.float64):

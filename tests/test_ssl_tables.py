@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mi_lib.claims import registry, self_supervised_runs  # noqa: F401
-from mi_lib.experiments import ssl_grid, ssl_tables
-from mi_lib.experiments.self_supervised import MODULES, pieces
-from mi_lib.experiments.ssl_tables import difference, judged, numbers, summary
-from mi_lib.results import Stored, interval
-from mi_lib.sweep import COLUMNS, provenance, write
+from companion.claims import registry, self_supervised_runs  # noqa: F401
+from companion.experiments import ssl_grid, ssl_tables
+from companion.experiments.self_supervised import MODULES, pieces
+from companion.experiments.ssl_tables import difference, judged, numbers, summary
+from companion.results import Stored, interval
+from companion.sweep import COLUMNS, provenance, write
 
 CODE = {"code_hash": "x", "commit": "y", "device": "cpu"}
 # top-1 by seed; js lacks seed 2, chi-square is absent

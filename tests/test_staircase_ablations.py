@@ -5,9 +5,9 @@ import math
 import pytest
 from invented import invent
 
-from mi_lib import plotting
-from mi_lib.experiments import staircase_ablations as ablations
-from mi_lib.experiments import staircase_tables as tables
+from companion import figures
+from companion.experiments import staircase_ablations as ablations
+from companion.experiments import staircase_tables as tables
 
 
 def test_ablations_are_paired_with_what_they_depart_from(results):
@@ -73,5 +73,5 @@ def test_an_option_is_found_beside_another(results):
 def test_tables_and_figures_of_what_was_not_run(results):
     nothing = ablations.stored_of("nu")
     assert ablations.option_readings(nothing, "nu").empty
-    figure = plotting.ablation(ablations.option_errors(nothing, "nu"), "nu", "nu", log=True)
+    figure = figures.ablation(ablations.option_errors(nothing, "nu"), "nu", "nu", log=True)
     assert [text.get_text() for text in figure.axes[0].texts] == ["not run"]

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from invented import LEVELS, invent
 
-from mi_lib import plotting
-from mi_lib.experiments import staircase_compare as compare
-from mi_lib.experiments import staircase_tables as tables
-from mi_lib.results import interval
+from companion import figures
+from companion.experiments import staircase_compare as compare
+from companion.experiments import staircase_tables as tables
+from companion.results import interval
 
 BOTH = ("JS plug-in", "InfoNCE-anchor")
 
@@ -217,7 +217,7 @@ def test_a_row_of_panels_says_what_was_not_run():
     aims = pd.DataFrame({"truth": [1.0, 2.0], "target": [0.9, 1.5]})
     rows = {"B = 16": (curve, aims), "B = 64": (curve.iloc[:0], aims)}
     choice = {name: tables.PAPER_EIGHT[name] for name in ("InfoNCE", "InfoNCE-anchor")}
-    figure = plotting.staircase_rows(rows, choice, [1.0, 2.0])
+    figure = figures.staircase_rows(rows, choice, [1.0, 2.0])
     words = [[text.get_text() for text in axis.texts] for axis in figure.axes]
     assert words == [["not run"], [], ["not run"], ["not run"]]
     assert [axis.get_title() for axis in figure.axes] == ["InfoNCE", "InfoNCE-anchor", "", ""]

@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 from invented import invent
 
-from mi_lib.experiments import staircase_live as live
-from mi_lib.experiments import staircase_tables as tables
-from mi_lib.experiments.staircase_grid import CUBIC, THREE, Table
-from mi_lib.training import Settings
+from companion.experiments import staircase_live as live
+from companion.experiments import staircase_tables as tables
+from companion.experiments.staircase_grid import CUBIC, THREE, Table
+from companion.training import Settings
 
 
 def test_a_chapter_runs_its_own_data_where_it_is_there(monkeypatch):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from mi_lib.data import suite
-from mi_lib.data.discrete import InflatedPoisson, Staggered, symmetric_channel
-from mi_lib.data.elliptical import MAPS, Elliptical, dense, sparse
-from mi_lib.data.one_dimensional import Bimodal, Circle, UniformNoise
+from companion.data import suite
+from companion.data.discrete import InflatedPoisson, Staggered, symmetric_channel
+from companion.data.elliptical import MAPS, Elliptical, dense, sparse
+from companion.data.one_dimensional import Bimodal, Circle, UniformNoise
 
 TASKS = suite.tasks()
 

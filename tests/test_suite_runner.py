@@ -6,24 +6,24 @@ import pytest
 import torch
 from scipy import stats
 
-from mi_lib.data import suite as known
-from mi_lib.experiments import (
+from companion.data import suite as known
+from companion.experiments import (
+    author_baselines,
+    estimator_runs,
     experiment,
     neural_baselines,
-    ours,
     suite,
     suite_tables,
     tuning,
-    usual,
 )
-from mi_lib.results import Stored, interval, results_folder
-from mi_lib.sweep import Piece, missing, run_piece
+from companion.results import Stored, interval, results_folder
+from companion.sweep import Piece, missing, run_piece
 
 CODE = {"code_hash": "0", "commit": "", "device": "cpu"}
 
 
 def test_the_profiles_hold_what_the_tables_need():
-    assert experiment("ours") is experiment("independence") is ours
+    assert experiment("ours") is experiment("independence") is estimator_runs
     laptop, paper = (suite.pieces("suite", profile) for profile in ("laptop", "paper"))
     assert {p.config["half"] for p in laptop} == {"development"}
     assert {p.config["half"] for p in paper} == {"development", "held-back"}
@@ -31,13 +31,13 @@ def test_the_profiles_hold_what_the_tables_need():
     assert len({p.key for p in paper}) == len(paper)
     fits = [
         (task.name, seed)
-        for p in ours.pieces("ours", "paper")
+        for p in estimator_runs.pieces("ours", "paper")
         for task in known.tasks(p.config["half"])
         for seed in p.config["seeds"]
     ]
     assert len(set(fits)) == len(fits) >= 200
     assert {p.config["seeds"][0] for p in paper} <= {seed for _, seed in fits}, "to be paired"
-    seeds = [s for p in ours.pieces("independence", "paper") for s in p.config["seeds"]]
+    seeds = [s for p in estimator_runs.pieces("independence", "paper") for s in p.config["seeds"]]
     assert seeds == list(range(500))
     with pytest.raises(ValueError, match="profile='huge' is unknown"):
         suite.pieces("suite", "huge")
@@ -59,7 +59,7 @@ def test_a_piece_is_written_once_and_read_back(two_tasks, tmp_path):
         run_piece(experiment(piece.experiment).run, piece, tmp_path, CODE)
     assert missing(pieces, tmp_path) == []
     assert not list(tmp_path.rglob("*.tmp"))
-    stored = Stored(tuple(pieces), tmp_path, ("mi_lib.experiments.suite",))
+    stored = Stored(tuple(pieces), tmp_path, ("companion.experiments.suite",))
     frame = suite_tables.table(stored.records)
     rivals = ["DV", "InfoNCE", "MINE", "NWJ", "cca", "ksg"]
     methods = sorted([*rivals, *(f"{name}, tuned" for name in suite.TUNED)]) + ["ours"]
@@ -82,8 +82,8 @@ def test_the_independence_sweep_keeps_the_p_values(tmp_path):
     piece = Piece(
         "independence", "few", {"n": 60, "steps": 2, "seeds": [3], "sweep": "independence"}
     )
-    run_piece(ours.run, piece, tmp_path, CODE)
-    stored = Stored((piece,), tmp_path, ("mi_lib.experiments.suite",))
+    run_piece(estimator_runs.run, piece, tmp_path, CODE)
+    stored = Stored((piece,), tmp_path, ("companion.experiments.suite",))
     row = suite_tables.table(stored.records).iloc[0]
     assert row["record"] == "test" and 0 < row["p_value"] <= 1 and row["truth"] == 0
 
@@ -102,12 +102,13 @@ def test_rivals_with_shuffled_partners_see_dependence_and_nothing_else():
     x = rng.standard_normal(1000)
     y = x + 0.3 * rng.standard_normal(1000)
     truth = 0.5 * np.log2(1 + 1 / 0.09)
-    close = usual.usual_estimates(x, y, 0, 400)
-    far = usual.usual_estimates(x, rng.standard_normal(1000), 0, 100)
+    close = author_baselines.usual_estimates(x, y, 0, 400)
+    far = author_baselines.usual_estimates(x, rng.standard_normal(1000), 0, 100)
     assert list(close) == ["InfoNCE", "NWJ", "DV", "MINE"]
     assert all(0.5 * truth < value < 1.3 * truth for value in close.values()), close
     assert all(value < 0.1 for value in far.values()), far
-    assert usual.usual_estimates(x, y, 0, 50) == usual.usual_estimates(x, y, 0, 50)
+    once, again = (author_baselines.usual_estimates(x, y, 0, 50) for _ in range(2))
+    assert once == again
 
 
 def test_the_value_of_the_true_ratio_is_the_information():
@@ -121,7 +122,7 @@ def test_the_value_of_the_true_ratio_is_the_information():
 
     own, other = c(x, y), c(x, rng.permutation(y))
     for name, shift in (("DV", 0.0), ("NWJ", 1.0)):
-        value = float(usual._value(name, own + shift, other + shift))
+        value = float(author_baselines._value(name, own + shift, other + shift))
         assert value == pytest.approx(-np.log(0.8), abs=0.02)
 
 
@@ -141,7 +142,7 @@ def test_tuning_runs_on_the_development_half_alone(monkeypatch, tmp_path):
     for piece in pieces:
         run_piece(tuning.run, piece, tmp_path, CODE)
     assert set(asked) == {"development"}
-    means = tuning.table(Stored(tuple(pieces), tmp_path, ("mi_lib.experiments.tuning",)).records)
+    means = tuning.table(Stored(tuple(pieces), tmp_path, ("companion.experiments.tuning",)).records)
     assert len(means) == 4 * len(tuning.NEURAL) + len(tuning.CLASSICAL)
     chosen = tuning.choose(means)
     assert sorted(chosen) == ["DV", "InfoNCE", "MINE", "NWJ", "cca", "ksg"]
@@ -217,7 +218,7 @@ def test_the_level_counts_rejections():
 def test_the_whole_table_holds_ours_and_the_rivals(two_tasks, tmp_path, monkeypatch):
     monkeypatch.setattr(suite_tables, "results_folder", lambda: tmp_path)
     assert suite_tables.whole("ci").empty
-    wanted = [ours.pieces("ours", "ci")[0]]
+    wanted = [estimator_runs.pieces("ours", "ci")[0]]
     wanted += [p for p in suite.pieces("suite", "ci") if p.config["method"] == "cca"]
     for piece in wanted:
         run_piece(experiment(piece.experiment).run, piece, tmp_path, CODE)

@@ -13,11 +13,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mi_lib import sweep, workers
-from mi_lib.provenance import code_hash, text_hash
-from mi_lib.sweep import COLUMNS, Piece, missing, read, write
+from companion import sweep, workers
+from companion.provenance import code_hash, text_hash
+from companion.sweep import COLUMNS, Piece, missing, read, write
 
-CODE = ("mi_lib.provenance",)
+CODE = ("companion.provenance",)
 
 
 def pieces(count=4, **extra):
@@ -105,7 +105,7 @@ SCRIPT = """
 import sys, time
 from pathlib import Path
 import pandas as pd
-from mi_lib import sweep
+from companion import sweep
 folder = Path(sys.argv[1])
 def work(config, device, checkpoint):
     with (folder / "log").open("a") as log:
@@ -121,7 +121,7 @@ class Here:
         return done
 pieces = [sweep.Piece("toy", f"p{n:02}", {"n": n, "seeds": []}) for n in range(40)]
 print("ready", flush=True)
-sweep.sweep(pieces, work, folder, ("mi_lib.provenance",), Here(), say=lambda line: None)
+sweep.sweep(pieces, work, folder, ("companion.provenance",), Here(), say=lambda line: None)
 """
 
 
@@ -154,7 +154,7 @@ INTERRUPTED = """
 import signal, sys, time
 from pathlib import Path
 import pandas as pd
-from mi_lib import sweep, workers
+from companion import sweep, workers
 
 def work(config, device, checkpoint):
     time.sleep(0.3)
@@ -166,7 +166,7 @@ if __name__ == "__main__":
     pieces = [sweep.Piece("toy", f"p{n:02}", {"n": n, "seeds": []}) for n in range(200)]
     try:
         with workers.local_workers(1) as pool:
-            sweep.sweep(pieces, work, Path(sys.argv[1]), ("mi_lib.provenance",), pool)
+            sweep.sweep(pieces, work, Path(sys.argv[1]), ("companion.provenance",), pool)
     except KeyboardInterrupt:
         sys.exit(130)
 """

@@ -5,7 +5,7 @@ import sympy as sp
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mi_lib.symbolic import (
+from companion.symbolic import (
     bayes_risk,
     bregman,
     class_symbols,
@@ -19,7 +19,6 @@ from mi_lib.symbolic import (
     power_phi,
     properise,
     pseudo_spherical_phi,
-    reduce,
     regret,
     risk,
     robust_psi,
@@ -27,6 +26,7 @@ from mi_lib.symbolic import (
     rule_from_psi,
     symmetric_inverse_log_phi,
 )
+from mi_lib.normal_form import reduce
 
 alpha = sp.Symbol("alpha", real=True)
 a, b, c = sp.symbols("a b c", positive=True)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from companion.data import Gaussian, make_task
+from companion.evaluation import COLUMNS, estimates, held_out
+from companion.training import Run, Settings, loss_of
 from mi_lib import infonce_ceiling
-from mi_lib.data import Gaussian, make_task
-from mi_lib.evaluation import COLUMNS, estimates, held_out
+from mi_lib.devices import pick_device
 from mi_lib.streams import stream
-from mi_lib.training import Run, Settings, loss_of, pick_device
 
 SMALL = {
     "trainings": ("nwj", "infonce", "anchor", "anchor:nu=7", "mine", "spherical"),

@@ -8,6 +8,7 @@ import pytest
 import sympy as sp
 import torch
 
+from companion.printed_bound import printed_ceiling
 from mi_lib import (
     Asymmetric,
     InverseLog,
@@ -154,8 +155,8 @@ BAD = {
     "ceiling, one K = 0": (lambda: bounds.infonce_ceiling(1.0, [4, 0]), "must be whole numbers"),
     "ceiling, shapes": (lambda: bounds.infonce_ceiling([1.0, 2.0], [1, 2, 3]), "broadcast"),
     "ceiling, unit": (lambda: bounds.infonce_ceiling(1.0, 4, "dits"), "unit='dits' is unknown"),
-    "printed, D < 0": (lambda: bounds.printed_ceiling(-1.0, 4), "kl contains -1; pass"),
-    "printed, K = 0": (lambda: bounds.printed_ceiling(1.0, 0), "k=0 must be whole numbers"),
+    "printed, D < 0": (lambda: printed_ceiling(-1.0, 4), "kl contains -1; pass"),
+    "printed, K = 0": (lambda: printed_ceiling(1.0, 0), "k=0 must be whole numbers"),
     "floor, chi2 < 0": (lambda: bounds.chi_square_floor(1.0, -1.0, 4), "chi2 contains -1; pass"),
     "floor, D < 0": (lambda: bounds.chi_square_floor(-1.0, 1.0, 4), "kl contains -1; pass"),
     "floor, K = 0": (lambda: bounds.chi_square_floor(1.0, 1.0, 0), "k=0 must be whole numbers"),

@@ -16,7 +16,7 @@ def write_scoreboard(root: Path) -> None:
 
     The command exits non-zero where a claim disagrees with its recorded verdict.
     """
-    stream(python("-m", "mi_lib", "claims", "--output", root / SCOREBOARD), "the claims")
+    stream(python("-m", "companion", "claims", "--output", root / SCOREBOARD), "the claims")
 
 
 def check_scoreboard() -> None:

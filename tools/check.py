@@ -29,6 +29,7 @@ def unit() -> Outcome:
         "--doctest-modules",
         "tests",
         "mi_lib",
+        "companion",
         environment={**child_environment(), "MPLBACKEND": "agg"},
     )
 

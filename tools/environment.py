@@ -66,6 +66,13 @@ def pip_install(*arguments: str) -> None:
         sys.exit(f"pip install {' '.join(arguments)} failed; the reason is in the lines above.")
 
 
+def share_root() -> None:
+    """Let `.venv` import what lies in the root from any folder: the companion is not installed."""
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    found = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True)
+    Path(found.stdout.strip(), "companion.pth").write_text(f"{ROOT}\n", encoding="utf-8")
+
+
 def main() -> None:
     wanted = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if version_of(PYTHON) != wanted:
@@ -77,6 +84,7 @@ def main() -> None:
     STAMP.unlink(missing_ok=True)
     pip_install("-r", "requirements.txt")
     pip_install("--quiet", "--no-deps", "--no-build-isolation", "-e", ".")
+    share_root()
     STAMP.write_text(mark)
 
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from mi_lib.experiments import experiment, modules_of
-from mi_lib.provenance import code_hash
-from mi_lib.results import results_folder
-from mi_lib.sweep import read, write
+from companion.experiments import experiment, modules_of
+from companion.provenance import code_hash
+from companion.results import results_folder
+from companion.sweep import read, write
 
 TOLERANCE = 1e-5  # relative: the same machine and the same products give the same digits
 CHECKED = "the first ten losses of this piece, computed again by the code of the new hash"

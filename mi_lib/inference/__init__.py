@@ -30,11 +30,12 @@ Everything inside is in nats and in log space. Memory grows linearly with the nu
 """
 
 from .baselines import cca, ksg
-from .consistency import self_consistency
+from .conditional import conditional_mi
 from .diagnostics import check_matrix
 from .estimator import MIEstimator
+from .matrix import mi_matrix
 from .planning import ideal_lower_bound, learning_curve, pairs_needed
-from .several import conditional_mi, mi_matrix
+from .self_consistency import self_consistency
 
 __all__ = [
     "MIEstimator",

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from . import calibration, starts
+from . import calibration, parametric
 from .folds import Fold, make_folds
-from .groups import Group, encoded, prepare
-from .residual import Fitted, Residual, Stack, combine, train
+from .network import Fitted, Residual, Stack, combine, train
+from .splits import Group, encoded, prepare
 from .table import Column
 
 PARTNERS = 64  # strangers that each held-out x is scored with
@@ -76,8 +76,8 @@ def stack_of(groups: list[Group], device: str) -> Stack:
     return Stack(
         tensor([group.x for group in groups]),
         tensor([group.y for group in groups]),
-        starts.stacked([group.side_x for group in groups], at),
-        starts.stacked([group.side_y for group in groups], at),
+        parametric.stacked([group.side_x for group in groups], at),
+        parametric.stacked([group.side_y for group in groups], at),
         tensor([np.float64(group.start.freedom) for group in groups]),
         tensor([np.float64(group.start.weight) for group in groups]),
         tensor([group.fold.training for group in groups], torch.long),
@@ -107,8 +107,8 @@ def shifted(
     f: Tensor, g: Tensor, group: Group, rows: np.ndarray, shifts: int
 ) -> Float[np.ndarray, "s b 1+p 2"]:
     """Start and residual of the x of each of ``rows`` with the y of its `partners`."""
-    sx = starts.Side(*(part[rows] for part in vars(group.side_x).values()))
-    sy = starts.Side(*(part[rows] for part in vars(group.side_y).values()))
+    sx = parametric.Side(*(part[rows] for part in vars(group.side_x).values()))
+    sy = parametric.Side(*(part[rows] for part in vars(group.side_y).values()))
     columns = partners(len(rows), shifts).T
     made = np.empty((len(f), len(rows), len(columns), 2))
     weight, freedom = group.start.weight, group.start.freedom
@@ -191,8 +191,8 @@ def block_scores(member: Member, rows: np.ndarray) -> Float[np.ndarray, "b b"]:
     x, y = (torch.from_numpy(z[rows]).float().to(device) for z in (group.x, group.y))
     f, g = towers(member.critic, member.which, x, y)
     sides = (
-        starts.Side(*(part[rows] for part in vars(side).values()))
+        parametric.Side(*(part[rows] for part in vars(side).values()))
         for side in (group.side_x, group.side_y)
     )
-    start = starts.pair_scores(*sides, group.start.freedom, group.start.weight)
+    start = parametric.pair_scores(*sides, group.start.freedom, group.start.weight)
     return start + combine(f, g).mean(0).double().cpu().numpy()

@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..training import keep_large_buffers, pick_device
+from ..devices import pick_device
 from ..validate import nats_per, whole_number
-from . import certificate, crossfit, diagnostics, permutation, storage, table, uncertainty
+from . import crossfit, diagnostics, lower_bound, permutation, storage, table, uncertainty
 from .report import Report
 
 
@@ -93,8 +93,6 @@ class MIEstimator(BaseEstimator):
         if n // self.folds < 10:
             raise ValueError(f"{n} pairs in {self.folds} folds leave fewer than 10 in a fold")
         device = _device(self.device)
-        if device.type == "cpu":
-            keep_large_buffers()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return crossfit.plan_for(n, seed, str(device), folds=self.folds, seeds=self.seeds, **given)
 
@@ -149,7 +147,7 @@ class MIEstimator(BaseEstimator):
     def _certified(self, scored: crossfit.Scored) -> float:
         held = [scored.scores[member.group.fold.held_out] for member in scored.members]
         levels = [
-            certificate.choose_level(
+            lower_bound.choose_level(
                 member.validated,
                 len(part),
                 (1 - self.confidence) / len(held),
@@ -157,7 +155,7 @@ class MIEstimator(BaseEstimator):
             )
             for member, part in zip(scored.members, held, strict=True)
         ]
-        return certificate.lower_bound(held, levels, self.confidence)
+        return lower_bound.lower_bound(held, levels, self.confidence)
 
     def _tested(self, scored: crossfit.Scored, seed: int) -> float:
         blocks = []

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..validate import whole_number
 from . import table
-from .certificate import choose_level, lower_bound
 from .estimator import MIEstimator
+from .lower_bound import choose_level, lower_bound
 
 FOLDS = 5
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from .diagnostics import Diagnostic
 
@@ -67,9 +66,9 @@ class Report:
 
     __repr__ = __str__
 
-    def plot(self) -> Figure:
-        """Convergence, calibration and the pairs, side by side."""
-        from ..plotting.practice import report_figure
+    def plot(self) -> Any:
+        """Convergence, calibration and the pairs, side by side: a matplotlib figure."""
+        from .figure import report_figure
 
         return report_figure(
             self.curve, self.reliability, self.pmi, self.interval, self.unit, self.confidence

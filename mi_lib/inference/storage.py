@@ -12,10 +12,10 @@ import torch
 from .crossfit import Member, Plan
 from .diagnostics import Diagnostic
 from .encoding import Encoder, Indicators, NormalScore
-from .groups import Group
-from .limits import Limits
-from .residual import Residual
-from .starts import Classes, Counts, Start
+from .network import Residual
+from .parametric import Classes, Counts, Start
+from .ratio_limits import Limits
+from .splits import Group
 from .table import Column
 
 FORMAT = 2

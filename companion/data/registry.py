@@ -1,0 +1,162 @@
+"""Which files the experiments read, where they come from, and whether they are whole.
+
+A folder named by the variable MI_DATA wins; otherwise files lie in the user's cache folder, where
+``python -m companion data fetch`` puts them. Nothing downloads on its own.
+"""
+
+import hashlib
+import os
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from mi_lib.validate import one_of
+
+
+class MissingDataError(FileNotFoundError):
+    """A data file is not there; the message says how to get it."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file: where it lies below the data folder, its hash, and its canonical address."""
+
+    path: str
+    sha256: str
+    url: str = ""
+    how: str = ""  # how to get it where there is no address to fetch
+
+
+def _mnist(name: str, sha256: str) -> DataFile:
+    host = "https://ossci-datasets.s3.amazonaws.com/mnist"
+    return DataFile(f"mnist/{name}.gz", sha256, f"{host}/{name}.gz")
+
+
+DATA: Mapping[str, tuple[DataFile, ...]] = MappingProxyType(
+    {
+        "mnist": (
+            _mnist(
+                "train-images-idx3-ubyte",
+                "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+            ),
+            _mnist(
+                "train-labels-idx1-ubyte",
+                "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+            ),
+            _mnist(
+                "t10k-images-idx3-ubyte",
+                "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+            ),
+            _mnist(
+                "t10k-labels-idx1-ubyte",
+                "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+            ),
+        ),
+        "imdb": (
+            DataFile(
+                "imdb_bert.npz",
+                "01ccf633c1cf7ccf438734474b0800ff96e32bdd22db32c89982e0c902c3524e",
+                how="download the repository kyungeun-lee/mibenchmark as a zip file and run "
+                "`python -m companion data build-imdb <zip file>`",
+            ),
+        ),
+        "cifar100-subset": (
+            DataFile(
+                "cifar100_subset.npz",
+                "6c0262b8e71f18dd9c3725ab825aa930301ad32bd60781be3c1f000653f60c1f",
+                how="this copy (160 training and 40 test images a class) is used where the "
+                "official archive cannot be had: `python -m companion data fetch cifar100`",
+            ),
+        ),
+        "cifar100": (
+            DataFile(
+                "cifar-100-python.tar.gz",
+                "85cd44d02ba6437773c5bbd22e183051d648de2e7d6b014e1ef29b855ba677a7",
+                "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",
+            ),
+        ),
+        "proteins": (
+            DataFile(
+                "protein.npz",
+                "dc04b85f4af4a63d7883192b36d262a53bca073d54ac5efcd1b32b6283ee6bec",
+                how="OmniPath pairs with UniRep embeddings; see the chapter on proteins",
+            ),
+        ),
+    }
+)
+
+
+def data_folder() -> Path:
+    """MI_DATA where it is set, else the user's cache folder."""
+    if named := os.environ.get("MI_DATA"):
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mi_lib"
+
+
+def available(name: str) -> bool:
+    """Whether all files of a data set are there (not whether they are whole)."""
+    files = DATA[one_of("data set", name, DATA)]
+    return all((data_folder() / file.path).is_file() for file in files)
+
+
+def locate(name: str) -> tuple[Path, ...]:
+    """The files of a data set, checked; MissingDataError or ValueError say what to do."""
+    return tuple(_checked(file, name) for file in DATA[one_of("data set", name, DATA)])
+
+
+def _checked(file: DataFile, name: str) -> Path:
+    path = data_folder() / file.path
+    if not path.is_file():
+        get = file.how or f"run `python -m companion data fetch {name}`"
+        raise MissingDataError(
+            f"{file.path} is not in {data_folder()}; {get}, or set MI_DATA to the folder that "
+            "holds it"
+        )
+    stat = path.stat()
+    found = digest(path, stat.st_mtime_ns, stat.st_size)
+    if found != file.sha256:
+        raise ValueError(
+            f"{path} has SHA-256 {found[:12]}..., expected {file.sha256[:12]}...: it is cut or "
+            "another version; delete it and fetch it again"
+        )
+    return path
+
+
+@cache
+def digest(path: Path, mtime: int, size: int) -> str:
+    """SHA-256 of a file; time and size are there so that a changed file is read again."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def fetch(name: str) -> list[Path]:
+    """Download what is missing of a data set, check it, and return the paths.
+
+    A file is written under a temporary name and renamed when its hash is right, so a broken
+    connection leaves nothing that looks whole.
+    """
+    for file in DATA[one_of("data set", name, DATA)]:
+        target = data_folder() / file.path
+        if target.is_file():
+            continue
+        if not file.url:
+            raise MissingDataError(f"{file.path} has no address to fetch from; {file.how}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_name(f"{target.name}.{os.getpid()}.part")
+        try:
+            urllib.request.urlretrieve(file.url, partial)
+            with partial.open("rb") as stream:
+                found = hashlib.file_digest(stream, "sha256").hexdigest()
+            if found != file.sha256:
+                raise ValueError(
+                    f"{file.url} gave a file of {partial.stat().st_size:,} bytes with SHA-256 "
+                    f"{found[:12]}..., expected {file.sha256[:12]}...: the download was cut or the "
+                    "host changed it; try again"
+                )
+            os.replace(partial, target)
+        finally:
+            partial.unlink(missing_ok=True)
+    return list(locate(name))

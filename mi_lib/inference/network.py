@@ -1,0 +1,213 @@
+r"""The network on top of the start, trained for all folds and seeds at once.
+
+Member (group, seed) has :math:`c(x, y) = c_{\text{start}}(x, y) + f(x)\cdot g(y) + a(x) + b(y)`,
+with f, a and b zero at the beginning. The loss is InfoNCE-anchor with :math:`K = B - 1` and
+:math:`\nu = K`, so that the scale of r is held as strongly as its shape (`objectives.anchor`), the
+mean of the two directions of contrast. A group is a fold of a problem; several problems may share a
+stack.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ..critics import Separable
+from ..streams import stream
+from .parametric import GAUSSIAN
+
+EMBEDDING = 16
+RATE = 3e-3
+DECAY = 0.02
+AVERAGE = 0.98  # weight of the past in the running mean of the parameters
+PATIENCE = 8
+LARGEST_SQUARE = 16.0
+JUDGED = 512
+
+
+class Residual(Separable):
+    """f(x) . g(y) + a(x) + b(y): the last output of each tower is the additive term.
+
+    A tower reads each coordinate and its square: spreads and lengths matter as often as places.
+    """
+
+    def __init__(self, x_dim: int, y_dim: int, seeds, hidden: int, embedding: int = EMBEDDING):
+        super().__init__(
+            2 * x_dim, 2 * y_dim, seeds, hidden=hidden, layers=2, embedding=embedding + 1
+        )
+        last, bias = self.weights[-1].data, self.biases[-1].data
+        bias.zero_()
+        last[: len(self.seeds)] = 0  # f and a
+        last[:, :, -1] = 0  # b, too
+
+    def towers(self, x: Tensor, y: Tensor, which: slice = slice(None)) -> tuple[Tensor, Tensor]:
+        """Outputs [m, b, e + 1] of both sides, of the members ``which``."""
+        x, y = (torch.cat([z, _square(z)], -1) for z in (x, y))
+        hidden = torch.cat(
+            [
+                torch.baddbmm(self.bias_x[which], x, self.first_x[which]),
+                torch.baddbmm(self.bias_y[which], y, self.first_y[which]),
+            ]
+        )
+        for weights, biases in zip(self.weights, self.biases, strict=True):
+            weight, bias = (
+                part.unflatten(0, (2, -1))[:, which].flatten(0, 1) for part in (weights, biases)
+            )
+            hidden = torch.baddbmm(bias, nn.functional.silu(hidden), weight)
+        return hidden.chunk(2)
+
+    def forward(self, x: Tensor, y: Tensor) -> Float[Tensor, "m b b"]:
+        self._check(x, y)
+        return combine(*self.towers(x, y))
+
+
+def _square(z: Tensor) -> Tensor:
+    """The second Hermite polynomial; the cap is above any normal score, not any indicator."""
+    return ((z.square() - 1) / math.sqrt(2)).clamp(max=LARGEST_SQUARE)
+
+
+def combine(f: Float[Tensor, "m b e"], g: Float[Tensor, "m c e"]) -> Float[Tensor, "m b c"]:
+    """Scores of every x with every y from the outputs of the towers."""
+    return torch.baddbmm(f[..., -1:] + g[..., -1:].mT, f[..., :-1], g[..., :-1].mT)
+
+
+def anchored(scores: Float[Tensor, "m b b"]) -> Float[Tensor, " m"]:
+    """`objectives.anchor` with nu = K = B - 1, the mean over both contrasts.
+
+    One exponential for the four sums of strangers, which are masked before they are summed: the
+    same numbers as there, several times faster. Scores above 60 are shifted before the exponential.
+    """
+    b = scores.shape[-1]
+    shift = (scores.detach().amax((-2, -1)) - 60).clamp(0, 80)
+    own = scores.diagonal(dim1=-2, dim2=-1)
+    eye = torch.eye(b, device=scores.device, dtype=scores.dtype)
+    ratio = torch.exp((scores - shift[:, None, None]).clamp(max=80))
+    anchor = ((b - 1) * torch.exp(-shift))[:, None]
+    alone = torch.diagonal(ratio, dim1=-2, dim2=-1)
+    strangers = ratio * (1 - eye)
+    # For each y one stranger is left out beside its partner: both terms have the same K.
+    fewer = strangers * (1 - eye.roll(1, 0)), strangers * (1 - eye.roll(1, 1))
+    total = 0.0
+    for dim, rest in ((-2, fewer[1]), (-1, fewer[0])):
+        with_pair = torch.log(anchor + alone + rest.sum(dim)) + shift[:, None] - own
+        without = torch.log1p(strangers.sum(dim) / anchor)
+        total = total + (with_pair + without).mean(-1) / 4
+    return total
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Data of G groups: encoded points, the sides of the starts, and the rows to use."""
+
+    x: Float[Tensor, "g n dx"]
+    y: Float[Tensor, "g n dy"]
+    start_x: tuple[Tensor, Tensor, Tensor]
+    start_y: tuple[Tensor, Tensor, Tensor]
+    freedom: Float[Tensor, " g"]
+    weight: Float[Tensor, " g"]
+    training: Int[Tensor, "g t"]
+    validation: Int[Tensor, "g v"]
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether no start has heavy tails; then the logarithm of q is a plain product."""
+        return bool((self.freedom == GAUSSIAN).all())
+
+    def start(self, groups: Tensor, rows: Int[Tensor, "m b"], columns: Int[Tensor, "m c"]):
+        """Scores of the starts of these groups: x of ``rows`` with y of ``columns``."""
+        g = groups[:, None]
+        s, own_x, alone_x = (part[g, rows] for part in self.start_x)
+        t, own_y, alone_y = (part[g, columns] for part in self.start_y)
+        q = torch.baddbmm(own_x[..., None] + own_y[:, None], s, t.mT, alpha=-2)
+        if self.gaussian:
+            return alone_x[..., None] + alone_y[:, None] - q / 2
+        freedom, weight = (v[groups, None, None] for v in (self.freedom, self.weight))
+        # Rounding may make q a little smaller than -freedom where the start is nearly singular.
+        log = torch.log1p((q / freedom).clamp(min=-1 + 1e-6))
+        return alone_x[..., None] + alone_y[:, None] - weight * log
+
+
+@dataclass
+class Fitted:
+    """What training leaves: the critic with its best parameters, and the curve it went through."""
+
+    critic: Residual
+    groups: Int[Tensor, " m"]
+    curve: list[list[float]]  # validation loss of each member at each look
+    steps: int
+
+
+def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: int, rate=RATE):
+    """Train ``seeds`` members a group; keep of each the averaged parameters that validated best."""
+    g, n, dx = stack.x.shape
+    device = stack.x.device
+    names = [seed * 10_007 + 101 * k + s for k in range(g) for s in range(seeds)]
+    groups = torch.arange(g, device=device).repeat_interleave(seeds)
+    critic = Residual(dx, stack.y.shape[2], names, hidden).to(device)
+    parameters = list(critic.parameters())
+    optimiser = torch.optim.AdamW(parameters, rate, weight_decay=DECAY, fused=device.type != "mps")
+    average = [p.detach().clone() for p in parameters]
+    best = [p.detach().clone() for p in parameters]
+    # Own streams: a member sees the same batches whatever else is in the stack.
+    generators = [stream("residual batches", name) for name in names]
+    t = stack.training.shape[1]
+    batch = min(batch, t)
+    per_epoch = max(1, t // batch)
+    every = min(max(per_epoch, 10), 100)
+    looked = stack.validation[groups, :JUDGED]
+    start_looked = stack.start(groups, looked, looked)
+    lowest = anchored(start_looked)  # the start alone: the network must beat it
+    curve, since, done = [lowest.tolist()], torch.zeros_like(lowest), 0
+    order = None
+    while done < steps:
+        if done % per_epoch == 0:
+            drawn = [torch.randperm(t, generator=own, device="cpu") for own in generators]
+            order = torch.stack(drawn).to(device)
+        part = done % per_epoch
+        rows = stack.training[groups].gather(1, order[:, part * batch : (part + 1) * batch])
+        scores = critic(*_points(stack, groups, rows)) + stack.start(groups, rows, rows)
+        optimiser.zero_grad(set_to_none=True)
+        anchored(scores).sum().backward()
+        optimiser.step()
+        done += 1
+        with torch.no_grad():
+            keep = min(AVERAGE, done / (done + 10))
+            torch._foreach_lerp_(average, [p.detach() for p in parameters], 1 - keep)
+            if done % every == 0 or done == steps:
+                loss = _with(critic, average, stack, groups, looked, start_looked)
+                better = loss < lowest
+                lowest = torch.where(better, loss, lowest)
+                for kept, new in zip(best, average, strict=True):
+                    _copy_members(kept, new, better)
+                since = torch.where(better, 0, since + 1)
+                curve.append(loss.tolist())
+                if bool((since >= PATIENCE).all()):
+                    break
+    with torch.no_grad():
+        for p, kept in zip(parameters, best, strict=True):
+            p.copy_(kept)
+    return Fitted(critic, groups, curve, done)
+
+
+def _points(stack: Stack, groups: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    return stack.x[groups[:, None], rows], stack.y[groups[:, None], rows]
+
+
+def _with(critic, values, stack, groups, rows, start) -> Float[Tensor, " m"]:
+    """Validation loss of the critic with other parameter values."""
+    parameters = list(critic.parameters())
+    own = [p.detach().clone() for p in parameters]
+    for p, value in zip(parameters, values, strict=True):
+        p.copy_(value)
+    loss = anchored(critic(*_points(stack, groups, rows)) + start)
+    for p, value in zip(parameters, own, strict=True):
+        p.copy_(value)
+    return loss
+
+
+def _copy_members(kept: Tensor, new: Tensor, chosen: Tensor) -> None:
+    """Copy the parameters of the chosen members; inner layers hold two towers of them."""
+    towers = kept.shape[0] // len(chosen)
+    kept[chosen.repeat(towers)] = new[chosen.repeat(towers)]
