@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from mi_lib.bounds import tuple_sizes
+from mi_lib.ceiling import tuple_sizes
 from mi_lib.validate import nats_per, nonnegative_array
 
 

@@ -1,8 +1,4 @@
-"""Closed forms: what InfoNCE can reach at best, and the family of bounds from DV to NWJ.
-
-Notation: ``D = D(q1 || q0)``, ``K`` is the number of points of an InfoNCE tuple (one positive,
-``K - 1`` negatives), ``N ~ Binomial(K - 1, exp(-D))`` with ``D`` in nats.
-"""
+"""Closed forms: the floor of the K-way JSD, and the family of bounds from DV to NWJ."""
 
 import math
 
@@ -10,94 +6,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from .ceiling import tuple_sizes
 from .validate import nats_per, nonnegative_array, real_number
-
-# The trapezoidal rule in s = log t: the integrand of `infonce_ceiling` is analytic and bounded for
-# |Im s| < pi/2, so the error falls like exp(-pi^2 / step): 1e-34 at a step of 1/8.
-_STEP = 0.125
-_TAIL = 40.0  # exp(-40) < 1e-17: where the left tail is cut
-_T_MAX = 700.0  # exp(-700) underflows nothing and is far below any tolerance
-
-
-def tuple_sizes(k: ArrayLike) -> Float[np.ndarray, "..."]:
-    """K as floats, refused where one is not a whole number of at least 1."""
-    sizes = np.asarray(k)
-    if sizes.dtype.kind not in "iu" or (sizes < 1).any():
-        raise ValueError(f"k={k!r} must be whole numbers >= 1: the number of points in a tuple")
-    return sizes.astype(float)
-
-
-def infonce_ceiling(
-    kl: ArrayLike, k: ArrayLike, unit: str = "bits"
-) -> Float[np.ndarray, "..."] | float:
-    r"""The largest K-way JSD, hence InfoNCE value, at a given KL divergence (ours; sharp).
-
-    .. math:: B_K(D) = \log K - \mathbb{E}\log(1 + N),
-              \qquad N \sim \mathrm{Binomial}(K-1, e^{-D})
-
-    Equality holds if and only if q1 is q0 conditioned on an event of probability ``exp(-D)``.
-    Computed for any number of pairs (D, K) at once as the integral of a positive function,
-
-    .. math:: B_K(D) = \int_0^\infty e^{-Kt}
-              \bigl[(1 + (1-e^{-D})(e^t-1))^{K-1} - 1\bigr] \frac{dt}{t},
-
-    so that nothing cancels and K may be large.
-
-    >>> round(infonce_ceiling(2.0, 4), 7)
-    1.3239896
-    >>> infonce_ceiling([0.0, float("inf")], 8).tolist()
-    [0.0, 3.0]
-    """
-    scale = nats_per(unit)
-    divergence, sizes = np.broadcast_arrays(nonnegative_array(kl, "kl") * scale, tuple_sizes(k))
-    s = np.arange(-(_TAIL + math.log(sizes.max(initial=1.0))), math.log(_T_MAX), _STEP)
-    t = np.exp(s)
-    k_, hit = sizes[..., None], np.exp(-divergence)[..., None]
-    miss = -np.expm1(-divergence)[..., None]
-    # exp(-Kt) ((1 + miss (e^t - 1))^(K-1) - 1), with the large powers of e^t cancelled by hand
-    with np.errstate(divide="ignore"):
-        stay = np.maximum(np.log1p(hit * np.expm1(-t)), -_T_MAX)
-    integrand = -np.exp(-t + (k_ - 1) * stay) * np.expm1(-(k_ - 1) * np.log1p(miss * np.expm1(t)))
-    ceiling = integrand.sum(-1) * _STEP
-    ceiling = np.where(np.isinf(divergence), np.log(sizes), ceiling) / scale
-    return float(ceiling) if ceiling.ndim == 0 else ceiling
-
-
-def certified_kl(
-    infonce: ArrayLike, k: ArrayLike, unit: str = "bits"
-) -> Float[np.ndarray, "..."] | float:
-    r"""The smallest divergence that allows an InfoNCE value: the inverse of `infonce_ceiling`.
-
-    .. math:: D(q_1\|q_0) \ge B_K^{-1}(\mathcal{D}_{\text{InfoNCE}})
-              \ge \mathcal{D}_{\text{InfoNCE}}
-
-    A better lower bound than the value itself, and a sharp one. A value of log K gives infinity; a
-    larger one is refused, because no critic reaches it in expectation.
-
-    >>> round(certified_kl(infonce_ceiling(2.0, 4), 4), 9)
-    2.0
-    """
-    scale = nats_per(unit)
-    value = nonnegative_array(infonce, "infonce") * scale
-    value, sizes = np.broadcast_arrays(value, tuple_sizes(k))
-    if (over := value > np.log(sizes) * (1 + 1e-12)).any():
-        raise ValueError(
-            f"infonce={value[over].flat[0] / scale:g} {unit} is above log K = "
-            f"{np.log(sizes[over].flat[0]) / scale:g} {unit}, which no critic reaches in "
-            "expectation; check k, or average over more batches"
-        )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # the bound that the paper prints lies below infonce_ceiling: its inverse lies above
-        high = np.log(sizes - 1) - np.log(np.maximum(sizes * np.exp(-value) - 1, 0.0))
-    low = value.copy()
-    certain = (value == 0) | ~np.isfinite(high)
-    high = np.where(certain, low, np.maximum(high, low))
-    for _ in range(60):
-        middle = (low + high) / 2
-        below = infonce_ceiling(middle, sizes.astype(int), "nats") < value
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    answer = np.where(value == 0, 0.0, np.where(certain, np.inf, (low + high) / 2)) / scale
-    return float(answer) if answer.ndim == 0 else answer
 
 
 def chi_square_floor(

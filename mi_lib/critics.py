@@ -1,9 +1,13 @@
-r"""Critics that score every pair of a batch, stacked over seeds and over objectives.
+r"""Critics: networks that score every x of a batch with every y.
 
-A critic maps ``x[s, i]`` and ``y[s, j]`` (S independent data streams, one a seed) to
-``scores[o, s, i, j] = c(x_i, y_j)``, for O copies that start equal and are trained on different
-objectives. All members live in a few large tensors, so a step is a few large products instead of
-O x S small ones. Member (o, s) computes exactly what it would compute alone.
+>>> critic = Separable(3, 2, hidden=8)
+>>> critic(torch.zeros(5, 3), torch.zeros(5, 2)).shape       # scores[i, j] = c(x_i, y_j)
+torch.Size([5, 5])
+
+A critic can also be a stack that trains many at once: ``x[s, i]`` and ``y[s, j]`` (S independent
+data streams, one a seed) give ``scores[o, s, i, j]`` for O copies that start equal and are trained
+on different objectives. All members live in a few large tensors, so a step is a few large products
+instead of O x S small ones. Member (o, s) computes exactly what it would compute alone.
 """
 
 import math
@@ -16,8 +20,8 @@ from torch import Tensor, nn
 
 from .validate import one_of, whole_number
 
-X, Y = Float[Tensor, "s b dx"], Float[Tensor, "s b dy"]
-Scores = Float[Tensor, "o s b b"]
+X, Y = Float[Tensor, "*s b dx"], Float[Tensor, "*s b dy"]
+Scores = Float[Tensor, "*os b b"]
 
 
 class Critic(nn.Module):
@@ -67,17 +71,41 @@ class Critic(nn.Module):
         return split.permute(2, 0, 1, 3).flatten(0, 1)
 
     def _check(self, x: X, y: Y) -> None:
-        if x.ndim != 3 or y.ndim != 3 or x.shape[:2] != y.shape[:2]:
+        if x.ndim not in (2, 3) or x.ndim != y.ndim or x.shape[:-1] != y.shape[:-1]:
             raise ValueError(
-                f"x has shape {tuple(x.shape)} and y {tuple(y.shape)}; pass [seeds, batch, dim] "
-                "for both, with equal seeds and batch"
+                f"x has shape {tuple(x.shape)} and y {tuple(y.shape)}; pass [batch, dim] for both, "
+                "or [seeds, batch, dim], with equal seeds and batch"
             )
-        if x.shape[0] != len(self.seeds):
-            raise ValueError(f"x holds {x.shape[0]} streams, but the critic has {len(self.seeds)}")
+        streams = x.shape[0] if x.ndim == 3 else 1
+        if streams != len(self.seeds):
+            raise ValueError(f"x holds {streams} streams, but the critic has {len(self.seeds)}")
+
+    def forward(self, x: X, y: Y) -> Scores:
+        """Scores [b, b] of one batch, or [copies, seeds, b, b] of a batch for each seed."""
+        self._check(x, y)
+        if x.ndim == 3:
+            return self.stacked(x, y)
+        if self.copies > 1:
+            raise ValueError(f"this critic has {self.copies} copies; pass [seeds, batch, dim]")
+        return self.stacked(x[None], y[None])[0, 0]
 
 
 class Separable(Critic):
-    r""":math:`c(x, y) = \langle f(x), g(y)\rangle` with two MLPs (paper: 512 x 2, 16 outputs)."""
+    r""":math:`c(x, y) = \langle f(x), g(y)\rangle` with two MLPs (paper: 512 x 2, 16 outputs).
+
+    Parameters
+    ----------
+    x_dim, y_dim : int
+        Columns of x and of y.
+    seeds : sequence of int
+        The start of the weights, one member of the stack each.
+    copies : int
+        Members that start equal and see the same batches.
+    hidden, layers, embedding : int
+        Width and number of the hidden layers, outputs of each tower.
+    normalise : bool
+        Layer normalisation without parameters before each ReLU: it bounds the scores.
+    """
 
     def __init__(
         self,
@@ -95,8 +123,8 @@ class Separable(Critic):
         self.first_y, self.bias_y = (self._first(y_dim, n, hidden) for n in (y_dim, 1))
         self._stack_layers([hidden] * layers + [embedding], towers=2)
 
-    def forward(self, x: X, y: Y) -> Scores:
-        self._check(x, y)
+    def stacked(self, x: X, y: Y) -> Scores:
+        """Scores of all members."""
         hidden = torch.cat(
             [
                 self._per_copy(torch.baddbmm(self.bias_x, x, self.first_x)),
@@ -110,7 +138,10 @@ class Separable(Critic):
 
 class Joint(Critic):
     r""":math:`c(x, y) = h([x; y])` with one MLP; its first layer is split into
-    :math:`W_x x + W_y y`, so that it is applied to B inputs and not to B^2."""
+    :math:`W_x x + W_y y`, so that it is applied to B inputs and not to B^2.
+
+    Parameters as of `Separable`, without ``embedding``.
+    """
 
     def __init__(
         self,
@@ -129,8 +160,8 @@ class Joint(Critic):
         self.bias = self._first(fan_in, 1, hidden)
         self._stack_layers([hidden] * layers + [1], towers=1)
 
-    def forward(self, x: X, y: Y) -> Scores:
-        self._check(x, y)
+    def stacked(self, x: X, y: Y) -> Scores:
+        """Scores of all members."""
         of_x = self._per_copy(torch.bmm(x, self.first_x))
         of_y = self._per_copy(torch.baddbmm(self.bias, y, self.first_y))
         b = x.shape[1]
@@ -140,15 +171,15 @@ class Joint(Critic):
 
 
 class Bilinear(Critic):
-    r""":math:`c(x, y) = x^\top W y + b`."""
+    r""":math:`c(x, y) = x^\top W y + b`; parameters as of `Separable`, without the layers."""
 
     def __init__(self, x_dim: int, y_dim: int, seeds: Sequence[int] = (0,), copies: int = 1):
         super().__init__(seeds, copies)
         self.weight = self._first(x_dim * y_dim, x_dim, y_dim)
         self.bias = self._inner(x_dim * y_dim, 1, 1, 1)
 
-    def forward(self, x: X, y: Y) -> Scores:
-        self._check(x, y)
+    def stacked(self, x: X, y: Y) -> Scores:
+        """Scores of all members."""
         projected = self._per_copy(torch.bmm(x, self.weight))
         scores = torch.bmm(projected, y.repeat(self.copies, 1, 1).mT) + self.bias
         return scores.unflatten(0, (self.copies, len(self.seeds)))

@@ -3,14 +3,18 @@ r"""Training objectives: pure functions of a score matrix, losses in nats.
 ``scores[..., i, j] = c(x_i, y_j)`` for a batch of B pairs, positives on the diagonal; leading
 dimensions (seeds, say) are carried through, and each function returns a loss of that shape. The
 critic models the log ratio, :math:`c = \log r`, :math:`r \approx p(x,y)/(p(x)p(y))` (the PMI
-parameterisation); the two objectives that also make sense for a critic that models r itself take
-``ratio[..., i, j]`` and end in ``_pd``.
+parameterisation); `objective_variants` has two for a critic that models r itself.
 
 A tuple of K points shares one side: with ``contrast="x"`` (the paper's L^(1)) the negatives are
-other x's for the same y, with ``contrast="y"`` other y's for the same x.
+other x's for the same y, with ``contrast="y"`` other y's for the same x, and ``"both"`` is the mean
+of the two losses. InfoNCE and InfoNCE-anchor also take scores that are not square: with
+``contrast="y"`` a matrix ``[..., b, n]`` whose columns beyond b are more negatives (a queue, say),
+with ``contrast="x"`` a matrix ``[..., n, b]``.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -20,33 +24,39 @@ from torch import Tensor
 from .scoring import Log, ScoringRule, saturating_exp
 from .validate import anchor_weight, one_of, whole_number
 
+CONTRASTS = ("x", "y", "both")
 Scores = Float[Tensor, "... b b"]
+Rows = Float[Tensor, "... b n"]
 Loss = Float[Tensor, "..."]
 
 
-def _batch(scores: Scores, at_least: int = 2) -> int:
+def pairs_of(scores: Scores, at_least: int = 2) -> int:
     """The number of pairs, after a look at the shape."""
     if scores.ndim < 2 or scores.shape[-1] != scores.shape[-2]:
         raise ValueError(
             f"scores have shape {tuple(scores.shape)}; pass a square matrix of critic values, "
             "scores[..., i, j] = c(x_i, y_j)"
         )
-    if not scores.dtype.is_floating_point:
-        raise ValueError(f"scores have dtype {scores.dtype}; pass floating-point critic values")
-    if scores.shape[-1] < at_least:
-        raise ValueError(f"{scores.shape[-1]} pairs are too few here; pass at least {at_least}")
-    return scores.shape[-1]
+    return _points(scores, at_least)
 
 
-def positives(scores: Scores) -> Float[Tensor, "... b"]:
+def _points(rows: Rows, at_least: int = 2) -> int:
+    """The number of points in a row, after a look at type and size."""
+    if not rows.dtype.is_floating_point:
+        raise ValueError(f"scores have dtype {rows.dtype}; pass floating-point critic values")
+    if rows.shape[-1] < at_least:
+        raise ValueError(f"{rows.shape[-1]} pairs are too few here; pass at least {at_least}")
+    return rows.shape[-1]
+
+
+def positives(scores: Rows) -> Float[Tensor, "... b"]:
     """The scores of the pairs that were drawn together: the diagonal."""
-    _batch(scores, 1)
     return scores.diagonal(dim1=-2, dim2=-1)
 
 
 def negatives(scores: Scores) -> Float[Tensor, "... b b-1"]:
     """The scores of all other combinations, row by row: row i holds c(x_i, y_j), j != i."""
-    b = _batch(scores)
+    b = pairs_of(scores)
     flat = scores.flatten(-2)[..., 1:].unflatten(-1, (b - 1, b + 1))
     return flat[..., :-1].flatten(-2).unflatten(-1, (b, b - 1))
 
@@ -60,6 +70,7 @@ def log_mean_exp(values: Float[Tensor, "..."], dims: int = 1) -> Float[Tensor, "
 def plug_in(scores: Scores) -> Loss:
     r"""Minus the plug-in estimate :math:`\mathbb{E}_{p(x,y)}[c]`: an evaluation, not a loss to
     train on (it has no minimum)."""
+    pairs_of(scores, 1)
     return -positives(scores).mean(-1)
 
 
@@ -112,11 +123,6 @@ def chi_square(scores: Scores) -> Loss:
     return squares.mean((-2, -1)) - 2 * own.mean(-1)
 
 
-def chi_square_pd(ratio: Scores) -> Loss:
-    r"""`chi_square` for a critic that models r itself; defined for every real r."""
-    return negatives(ratio).square().mean((-2, -1)) - 2 * positives(ratio).mean(-1)
-
-
 def hellinger(scores: Scores) -> Loss:
     r"""Hellinger (HD-DIME):
     :math:`\mathbb{E}_{p(x,y)}[e^{-c/2}] + \mathbb{E}_{p(x)p(y)}[e^{c/2}] - 2`."""
@@ -124,51 +130,55 @@ def hellinger(scores: Scores) -> Loss:
     return own.mean(-1) + other.mean((-2, -1)) - 2
 
 
-def f_dime(scores: Scores, divergence: str) -> Loss:
-    r"""The f-DIME family, :math:`-\mathbb{E}_{p(x,y)}[f'(r)] + \mathbb{E}_{p(x)p(y)}[f^*(f'(r))]`
-    with :math:`r = e^c`: ``"kl"`` is `nwj`, ``"gan"`` is `js`, ``"hellinger"`` is `hellinger`."""
-    family = {"kl": nwj, "gan": js, "hellinger": hellinger}
-    return family[one_of("divergence", divergence, family)](scores)
-
-
-def _rows_share(scores: Scores, contrast: str) -> Scores:
+def rows_of(scores: Rows, contrast: str) -> Rows:
     """Scores with the points of a tuple along the last axis, the positive on the diagonal."""
-    one_of("contrast", contrast, ("x", "y"))
-    return scores.mT if contrast == "x" else scores
+    if scores.ndim < 2:
+        raise ValueError(
+            f"scores have shape {tuple(scores.shape)}; pass a matrix of critic values, "
+            "scores[..., i, j] = c(x_i, y_j)"
+        )
+    rows = scores.mT if contrast == "x" else scores
+    b, n = rows.shape[-2:]
+    if b > n or (contrast == "both" and b != n):
+        wanted = {"x": "no fewer rows than", "y": "no more rows than", "both": "as many rows as"}
+        raise ValueError(
+            f"scores have shape {tuple(scores.shape)}; contrast={contrast!r} needs "
+            f"{wanted[contrast]} columns, with the positives on the diagonal"
+        )
+    return rows
 
 
-def infonce(scores: Scores, contrast: str = "x") -> Loss:
-    r"""InfoNCE on tuples of K = B points:
+def _each_way(loss: Callable[[str], Loss], contrast: str) -> Loss:
+    """The loss in one direction, or the mean of both."""
+    if one_of("contrast", contrast, CONTRASTS) == "both":
+        return (loss("x") + loss("y")) / 2
+    return loss(contrast)
+
+
+def infonce(scores: Rows, contrast: str = "x") -> Loss:
+    r"""InfoNCE on tuples of K points, all of a row (of B pairs, K = B):
     :math:`-\mathbb{E}\log\bigl(r(x_1,y)\big/\tfrac1K\sum_z r(x_z,y)\bigr)`."""
-    _batch(scores)
-    rows = _rows_share(scores, contrast)
-    return (log_mean_exp(rows) - positives(rows)).mean(-1)
+
+    def one_way(contrast: str) -> Loss:
+        rows = rows_of(scores, contrast)
+        _points(rows)
+        return (log_mean_exp(rows) - positives(rows)).mean(-1)
+
+    rows_of(scores, contrast)
+    return _each_way(one_way, contrast)
 
 
-def alpha_infonce(scores: Scores, alpha: float, contrast: str = "x") -> Loss:
-    r"""alpha-InfoNCE on tuples of K = B points:
-    :math:`-\mathbb{E}\log\bigl(r(x_1)\big/(\alpha r(x_1) + \tfrac{1-\alpha}{K-1}\sum_{z\ge2}
-    r(x_z))\bigr)`; ``alpha = 1/K`` is `infonce`."""
-    if not 0 <= alpha < 1:
-        raise ValueError(f"alpha={alpha!r} is outside [0, 1); it weights the positive in the mean")
-    rows = _rows_share(scores, contrast)
-    own, rest = positives(rows), log_mean_exp(negatives(rows)) + math.log1p(-alpha)
-    if alpha == 0:
-        return (rest - own).mean(-1)
-    return (torch.logaddexp(own + math.log(alpha), rest) - own).mean(-1)
-
-
-def _others(scores: Scores, count: int) -> Float[Tensor, "... b count"]:
+def next_negatives(rows: Rows, count: int) -> Float[Tensor, "... b count"]:
     """For each row b the scores in columns b+1, ..., b+count (cyclically)."""
-    b = scores.shape[-1]
-    steps = torch.arange(1, count + 1, device=scores.device)
-    columns = (torch.arange(b, device=scores.device)[:, None] + steps) % b
-    return scores.gather(-1, columns.expand(*scores.shape[:-1], count))
+    b, n = rows.shape[-2:]
+    steps = torch.arange(1, count + 1, device=rows.device)
+    columns = (torch.arange(b, device=rows.device)[:, None] + steps) % n
+    return rows.gather(-1, columns.expand(*rows.shape[:-1], count))
 
 
 def anchor(
-    scores: Scores,
-    nu: float = 1.0,
+    scores: Rows,
+    nu: float | str | Tensor = 1.0,
     rule: ScoringRule | None = None,
     k: int | None = None,
     contrast: str = "x",
@@ -179,89 +189,47 @@ def anchor(
               \mathbb{E}[\lambda_0(\eta)], \qquad
               \eta \propto (\nu, e^{c(x_1,y)}, \dots, e^{c(x_K,y)})
 
-    with x_1 the partner of y in the first term and a stranger in the second. Both terms have the
-    same K, by default B - 1: the first leaves out one of the B - 1 strangers. A smaller ``k`` uses
-    the next strangers in the batch, for each y others; the loss stays unbiased for that K. With
+    with x_1 the partner of y in the first term and a negative in the second. Both terms have the
+    same K, by default one less than the points of a row (B - 1 of B pairs): the first leaves one of
+    the negatives out. A smaller ``k`` uses the next negatives in the batch, for each y others; the
+    loss stays unbiased for that K. ``nu="k"`` is nu = K; a tensor ``nu`` keeps its gradient. With
     ``nu=0`` there is no class 0 and no second term, and K >= 2 is needed.
     """
-    b = _batch(scores)
-    k = b - 1 if k is None else whole_number(k, "k", 1)
-    if k > b - 1:
-        raise ValueError(f"k={k} needs at least {k + 1} pairs, but the batch has {b}")
-    rows, rule = _rows_share(scores, contrast), Log() if rule is None else rule
-    anchor_weight(nu, k, rule)
-    own, others = positives(rows)[..., None], _others(rows, k)
-    first = torch.cat([own, others[..., : k - 1]], -1)
-    if nu == 0:
+    rule = Log() if rule is None else rule
+    rows_of(scores, one_of("contrast", contrast, CONTRASTS))
+
+    def one_way(contrast: str) -> Loss:
+        rows = rows_of(scores, contrast)
+        n = _points(rows)
+        size = n - 1 if k is None else whole_number(k, "k", 1)
+        if size > n - 1:
+            raise ValueError(f"k={size} needs at least {size + 1} pairs, but the batch has {n}")
+        weight = anchor_weight(size if isinstance(nu, str) and nu == "k" else nu, size, rule)
+        return _anchored(rows, weight, rule, size)
+
+    return _each_way(one_way, contrast)
+
+
+def _anchored(rows: Rows, nu: float | Tensor, rule: ScoringRule, k: int) -> Loss:
+    own, others = positives(rows)[..., None], next_negatives(rows, k)
+    return two_terms(own, others[..., : k - 1], others, nu, rule, k)
+
+
+def two_terms(
+    own: Tensor, rest: Tensor, others: Tensor, nu: Any, rule: ScoringRule, k: int
+) -> Loss:
+    """The anchored loss of the tuples (own, rest) with a pair and (others) without."""
+    first = torch.cat([own, rest], -1)
+    if not isinstance(nu, Tensor) and nu == 0:
         return rule.loss(first.log_softmax(-1), 0).mean(-1)
-    log_nu = torch.full_like(own, math.log(nu))
+    log_nu = _log_like(own, nu)
     with_pair = rule.loss(torch.cat([log_nu, first], -1).log_softmax(-1), 1).mean(-1)
     without = rule.loss(torch.cat([log_nu, others], -1).log_softmax(-1), 0).mean(-1)
     return (k * with_pair + nu * without) / (k + nu)
 
 
-def spherical_pd(ratio: Scores, nu: float = 1.0, contrast: str = "x") -> Loss:
-    r"""`anchor` with the spherical score (alpha = 2) for a critic that models r itself.
-
-    :math:`\lambda_z = -\rho_z/(\sqrt{K+1}\,\|\rho\|_2)` with :math:`\rho = (\nu, r_1, \dots, r_K)`
-    is defined for every real r; it is proper where all r are positive. K = B - 1.
-    """
-    b = _batch(ratio)
-    if not nu > 0:
-        raise ValueError(f"nu={nu!r} must be > 0: without an anchor the loss of r = 0 is undefined")
-    rows = _rows_share(ratio, contrast)
-    own, others = positives(rows)[..., None], _others(rows, b - 1)
-    with_pair = own[..., 0] / _norm(torch.cat([own, others[..., :-1]], -1), nu)
-    without = nu / _norm(others, nu)
-    return -((b - 1) * with_pair + nu * without).mean(-1) / ((b - 1 + nu) * math.sqrt(b))
-
-
-def _norm(ratios: Float[Tensor, "... k"], nu: float) -> Float[Tensor, "..."]:
-    return torch.sqrt(ratios.square().sum(-1) + nu**2)
-
-
-def _strangers(scores: Scores, count: int, skip: int) -> Float[Tensor, "... b count"]:
-    """For each b, scores of ``count`` pairs (x_i, y_j) that share no index with b or each other
-    (``skip=1``), or of which the first may use b (``skip=0``)."""
-    b = scores.shape[-1]
-    start = torch.arange(b, device=scores.device)[:, None] + skip
-    step = 2 * torch.arange(count, device=scores.device)
-    i, j = (start + step) % b, (start + step + 1) % b
-    flat = scores.flatten(-2)
-    return flat[..., (i * b + j).flatten()].unflatten(-1, (b, count))
-
-
-def anchor_product(scores: Scores, nu: float = 1.0, rule: ScoringRule | None = None) -> Loss:
-    r"""The alternative L^(2) (paper, Appendix A): q1 = p(x, y), q0 = p(x) p(y).
-
-    The K points of a tuple are independent pairs, so a negative uses up two pairs of the batch and
-    K = B // 2. Unlike `anchor` it ties the scale of r across y even at ``nu=0``.
-    """
-    k, rule = _batch(scores) // 2, Log() if rule is None else rule
-    anchor_weight(nu, k, rule)
-    own = positives(scores)[..., None]
-    first = torch.cat([own, _strangers(scores, k - 1, 1)], -1)
-    if nu == 0:
-        return rule.loss(first.log_softmax(-1), 0).mean(-1)
-    log_nu = torch.full_like(own, math.log(nu))
-    others = _strangers(scores, k, 0)
-    with_pair = rule.loss(torch.cat([log_nu, first], -1).log_softmax(-1), 1).mean(-1)
-    without = rule.loss(torch.cat([log_nu, others], -1).log_softmax(-1), 0).mean(-1)
-    return (k * with_pair + nu * without) / (k + nu)
-
-
-def ml_infonce(scores: Scores, m: int, k: int) -> Loss:
-    r"""Multi-label InfoNCE with m positives and m (k - 1) negatives from p(x) p(y).
-
-    .. math:: -\mathbb{E}\,\frac1m\sum_w\log\frac{mk\,r_w}{\sum_{w'} r_{w'} + \sum r_{\text{neg}}}
-
-    Negatives are pairs that share no index with each other or a positive, so m + 2 m (k - 1)
-    pairs are needed; the first m of each cyclic shift of the batch are the positives.
-    """
-    m, k = whole_number(m, "m", 1), whole_number(k, "k", 1)
-    b = _batch(scores, max(2, m + 2 * m * (k - 1)))
-    shift = torch.arange(b, device=scores.device)[:, None]
-    place = torch.arange(m, device=scores.device)
-    own = positives(scores)[..., (shift + place) % b]
-    first = own if k == 1 else torch.cat([own, _strangers(scores, m * (k - 1), m)], -1)
-    return (log_mean_exp(first) - own.mean(-1)).mean(-1)
+def _log_like(own: Float[Tensor, "... b 1"], nu: float | Tensor) -> Float[Tensor, "... b 1"]:
+    """log nu beside each score; of a tensor with its gradient, one nu for each leading index."""
+    if isinstance(nu, Tensor):
+        return nu.to(own).log()[..., None, None].expand_as(own)
+    return torch.full_like(own, math.log(nu))

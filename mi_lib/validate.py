@@ -70,7 +70,12 @@ def one_of(name: str, value: str, known: Iterable[str]) -> str:
 
 
 def anchor_weight(nu: Any, k: int, rule: Any) -> Any:
-    """``nu`` unchanged, refused when negative, or zero where a class 0 is needed."""
+    """``nu`` unchanged, refused when negative, or zero where a class 0 is needed.
+
+    The values of a tensor are not looked at: that would wait for its device.
+    """
+    if hasattr(nu, "requires_grad"):
+        return nu
     real_number(nu, "nu", at_least=0.0)
     if nu == 0 and k == 1:
         raise ValueError("nu=0 with k=1 leaves a single class; use nu > 0 or k >= 2")

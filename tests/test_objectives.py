@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from mi_lib import finite, objectives
+from mi_lib import finite, objective_variants, objectives
 from mi_lib.scoring import Kliep, Log, Power, PseudoSpherical, RobustDRE, SymmetricInverseLog
 
 JOINT = np.array([[0.30, 0.05, 0.10], [0.05, 0.20, 0.30]])
@@ -31,13 +31,13 @@ ALL = {
     "hellinger": objectives.hellinger,
     "infonce": objectives.infonce,
     "infonce_y": partial(objectives.infonce, contrast="y"),
-    "alpha_infonce": partial(objectives.alpha_infonce, alpha=0.1),
+    "alpha_infonce": partial(objective_variants.alpha_infonce, alpha=0.1),
     "anchor": objectives.anchor,
     "anchor_nu0": partial(objectives.anchor, nu=0.0),
     "anchor_k2_y": partial(objectives.anchor, k=2, contrast="y"),
     "spherical": partial(objectives.anchor, rule=PseudoSpherical(2)),
-    "anchor_product": objectives.anchor_product,
-    "ml_infonce": partial(objectives.ml_infonce, m=1, k=2),
+    "anchor_product": objective_variants.anchor_product,
+    "ml_infonce": partial(objective_variants.ml_infonce, m=1, k=2),
 }
 
 
@@ -112,7 +112,7 @@ UNBIASED = {
         lambda: -as_pair(lambda r, a, b: finite.ml_infonce(r, a, b, 2, 1, "nats")),
     ),
     "ml_infonce, m=2, k=1": (
-        partial(objectives.ml_infonce, m=2, k=1),
+        partial(objective_variants.ml_infonce, m=2, k=1),
         3,
         lambda: -as_pair(lambda r, a, b: finite.ml_infonce(r, a, b, 1, 2, "nats")),
     ),
@@ -133,7 +133,7 @@ def test_anchor_is_unbiased_for_every_rule(rule, nu):
     assert first == pytest.approx(
         given_y(lambda r, a, b: finite.anchored_risk(r, a, b, 3, nu, rule)), abs=1e-12
     )
-    second = over_batches(partial(objectives.anchor_product, nu=nu, rule=rule), 4)
+    second = over_batches(partial(objective_variants.anchor_product, nu=nu, rule=rule), 4)
     assert second == pytest.approx(
         as_pair(lambda r, a, b: finite.anchored_risk(r, a, b, 2, nu, rule)), abs=1e-12
     )
@@ -149,19 +149,19 @@ def test_dv_is_biased_upwards_and_less_so_with_more_pairs():
 def test_known_relations():
     scores = torch.randn(5, 7, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     same = partial(torch.testing.assert_close, rtol=1e-12, atol=1e-12)
-    same(objectives.alpha_infonce(scores, 1 / 7), objectives.infonce(scores))
+    same(objective_variants.alpha_infonce(scores, 1 / 7), objectives.infonce(scores))
     same(objectives.infonce(scores.mT, "y"), objectives.infonce(scores, "x"))
     same(objectives.anchor(scores.mT, 0.7, contrast="y"), objectives.anchor(scores, 0.7))
     same(objectives.clipped_dv(scores, math.inf), objectives.dv(scores))
     same(objectives.dv(scores + 3.0), objectives.dv(scores))  # DV does not see the scale of r
     same(objectives.infonce(scores + 3.0), objectives.infonce(scores))
-    same(objectives.chi_square_pd(scores.exp()), objectives.chi_square(scores))
+    same(objective_variants.chi_square_pd(scores.exp()), objectives.chi_square(scores))
     same(
-        objectives.spherical_pd(scores.exp(), 0.7),
+        objective_variants.spherical_pd(scores.exp(), 0.7),
         objectives.anchor(scores, 0.7, PseudoSpherical(2)),
     )
     for name, other in {"kl": "nwj", "gan": "js", "hellinger": "hellinger"}.items():
-        same(objectives.f_dime(scores, name), ALL[other](scores))
+        same(objective_variants.f_dime(scores, name), ALL[other](scores))
 
 
 def test_mine_has_the_gradient_of_dv_when_the_running_mean_is_the_batch_mean():
@@ -182,8 +182,8 @@ def test_negatives_of_the_product_form_share_no_pair():
     """Otherwise the points of a tuple would not be independent."""
     for pairs in (4, 5, 8):
         rows = torch.arange(pairs, dtype=torch.float64)[:, None].expand(pairs, pairs)
-        x = objectives._strangers(rows, pairs // 2 - 1, 1)
-        y = objectives._strangers(rows.T, pairs // 2 - 1, 1)
+        x = objective_variants._independent(rows, pairs // 2 - 1, 1)
+        y = objective_variants._independent(rows.T, pairs // 2 - 1, 1)
         for used in torch.cat([x, y, torch.arange(pairs)[:, None]], 1).tolist():
             assert len(set(used)) == len(used)
 
@@ -234,18 +234,18 @@ def test_nothing_is_made_on_a_default_device(name):
         (lambda: objectives.dv(torch.zeros(3)), "square matrix"),
         (lambda: objectives.infonce(torch.zeros(1, 1)), "at least 2"),
         (lambda: objectives.nwj(torch.zeros(3, 3, dtype=torch.int64)), "floating-point"),
-        (lambda: objectives.infonce(torch.zeros(3, 3), contrast="z"), "choose one of x, y"),
+        (lambda: objectives.infonce(torch.zeros(3, 3), contrast="z"), "choose one of both, x, y"),
         (lambda: objectives.anchor(torch.zeros(3, 3), nu=-1.0), "below 0"),
         (lambda: objectives.anchor(torch.zeros(2, 2), nu=0.0), "single class"),
         (lambda: objectives.anchor(torch.zeros(3, 3), k=3), "at least 4 pairs"),
         (lambda: objectives.anchor(torch.zeros(3, 3), k=0), "integer >= 1"),
-        (lambda: objectives.anchor_product(torch.zeros(3, 3), nu=0.0), "single class"),
+        (lambda: objective_variants.anchor_product(torch.zeros(3, 3), nu=0.0), "single class"),
         (lambda: objectives.anchor(torch.zeros(4, 4), 0.0, Kliep()), "use nu > 0"),
-        (lambda: objectives.spherical_pd(torch.zeros(3, 3), nu=0.0), "must be > 0"),
-        (lambda: objectives.alpha_infonce(torch.zeros(3, 3), 1.0), "outside"),
+        (lambda: objective_variants.spherical_pd(torch.zeros(3, 3), nu=0.0), "must be > 0"),
+        (lambda: objective_variants.alpha_infonce(torch.zeros(3, 3), 1.0), "outside"),
         (lambda: objectives.clipped_dv(torch.zeros(3, 3), 0.0), "must be > 0"),
-        (lambda: objectives.f_dime(torch.zeros(3, 3), "renyi"), "choose one of gan"),
-        (lambda: objectives.ml_infonce(torch.zeros(3, 3), 2, 2), "at least 6"),
+        (lambda: objective_variants.f_dime(torch.zeros(3, 3), "renyi"), "choose one of gan"),
+        (lambda: objective_variants.ml_infonce(torch.zeros(3, 3), 2, 2), "at least 6"),
     ],
 )
 def test_bad_input_is_refused_with_advice(call, message):

@@ -9,7 +9,7 @@ import sympy as sp
 import torch
 from scipy.optimize import minimize_scalar
 
-from mi_lib import finite, normal_form, objectives
+from mi_lib import finite, normal_form, objective_variants, objectives
 from mi_lib.scoring import Asymmetric, Log, RobustDRE
 from mi_lib.symtorch import SymTensor
 
@@ -121,7 +121,7 @@ def gan_dime(nu: int = 1) -> list[Part]:
     eta = SymTensor([sp.log(nu / (nu + u)), sp.log(u / (nu + u))])
     anchor, own = Log()(eta).tolist()
     scores = torch.linspace(-2, 2, 9, dtype=torch.float64).reshape(3, 3)
-    batch = objectives.f_dime(scores, "gan") - objectives.js(scores)
+    batch = objective_variants.f_dime(scores, "gan") - objectives.js(scores)
     return [
         identity(
             "losses of f = GAN are those of the log score, minus ln 2 each",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import sympy as sp
 
-from mi_lib import finite, objectives
+from mi_lib import finite, objective_variants
 
 from . import by_definition
 from .anchor import (
@@ -283,7 +283,9 @@ def product_freedom(tuples: str = "pairs") -> list[Part]:
     laws = JOINT.ravel(), product_law(JOINT).ravel()
     batches = [
         (
-            expectation(lambda s, nu=nu: objectives.anchor_product(s, nu), JOINT, some, b).item()
+            expectation(
+                lambda s, nu=nu: objective_variants.anchor_product(s, nu), JOINT, some, b
+            ).item()
             - finite.anchored_risk(np.exp(some).ravel(), *laws, b // 2, nu),
             f"B={b}, nu={nu:g}",
         )

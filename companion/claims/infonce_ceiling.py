@@ -7,7 +7,8 @@ import sympy as sp
 
 from companion.printed_bound import printed_ceiling
 from mi_lib import finite
-from mi_lib.bounds import chi_square_floor, infonce_ceiling
+from mi_lib.bounds import chi_square_floor
+from mi_lib.ceiling import infonce_ceiling
 
 from . import by_definition
 from .adversary import Pair, event_pair, random_pairs, try_to_break

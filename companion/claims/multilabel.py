@@ -9,7 +9,7 @@ import sympy as sp
 
 from mi_lib import finite
 from mi_lib.alphabet import Alphabet
-from mi_lib.bounds import infonce_ceiling
+from mi_lib.ceiling import infonce_ceiling
 
 from .adversary import event_pair, random_pairs
 from .registry import Part, claim, extreme, identity

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import sympy as sp
 
-from mi_lib import finite, objectives
+from mi_lib import finite, objective_variants, objectives
 
 from . import batches
 from .batches import expectation, log_ratio, population
@@ -98,7 +98,7 @@ def table_1_f_dime(sign: int = 1) -> list[Part]:
     laws, rng = joints(3, 60), np.random.default_rng(9)
     batch = [
         (
-            expectation(lambda s, d=d: objectives.f_dime(s, d), j, c, 2).item()
+            expectation(lambda s, d=d: objective_variants.f_dime(s, d), j, c, 2).item()
             - population(name, j, c),
             d,
         )

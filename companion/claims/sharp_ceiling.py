@@ -11,7 +11,7 @@ import sympy as sp
 from companion.printed_bound import printed_ceiling
 from mi_lib import finite
 from mi_lib.alphabet import compositions
-from mi_lib.bounds import infonce_ceiling
+from mi_lib.ceiling import infonce_ceiling
 
 from .adversary import binomial_pmf, event_pair, multinomial_pmf, try_to_break
 from .infonce_ceiling import LEVELS, PAGE, SIZES, _enumerated

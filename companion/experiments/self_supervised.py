@@ -34,6 +34,7 @@ __all__ = ["FIRST_LOSSES", "MODULES", "make_run", "pieces", "run"]
 # Whose code decides the numbers of a piece.
 MODULES = (
     "mi_lib.scoring",
+    "mi_lib.objective_variants",
     "mi_lib.objectives",
     "mi_lib.streams",
     "companion.data.cifar",

@@ -17,7 +17,7 @@ import torch.nn.functional as F  # noqa: N812
 from jaxtyping import Float
 from torch import Tensor
 
-from mi_lib import objectives
+from mi_lib import objective_variants, objectives
 from mi_lib.objectives import Loss, Scores, log_mean_exp, negatives
 from mi_lib.scoring import PseudoSpherical
 from mi_lib.validate import one_of
@@ -32,7 +32,7 @@ def scaled_spherical(ratio: Scores, power: float = 1.0) -> Loss:
     """The spherical loss times B = K + 1, which makes its gradient at equal ratios that of the log
     score (see `ssl_start`), or times a power of B. The root of B gives the loss of the paper's
     Table 6, which has the score of its Table 4 without the factor."""
-    return len(ratio) ** power * both_ways(objectives.spherical_pd, ratio)
+    return len(ratio) ** power * both_ways(objective_variants.spherical_pd, ratio)
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ OBJECTIVES: Mapping[str, Objective] = MappingProxyType(
         "infonce": Objective("InfoNCE", partial(both_ways, objectives.infonce), k="B"),
         "anchor": Objective("InfoNCE-anchor", partial(both_ways, objectives.anchor)),
         "spherical": Objective(
-            "spherical, Table 4", partial(both_ways, objectives.spherical_pd), pd=True
+            "spherical, Table 4", partial(both_ways, objective_variants.spherical_pd), pd=True
         ),
         "js": Objective("JS", objectives.js, k="1"),
         "chi-square": Objective(
-            "chi-square", objectives.chi_square_pd, temperature=0.1, pd=True, k="1"
+            "chi-square", objective_variants.chi_square_pd, temperature=0.1, pd=True, k="1"
         ),
         "spherical-root": Objective(
             "spherical, Table 6", partial(scaled_spherical, power=0.5), pd=True

@@ -9,7 +9,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from companion.printed_bound import printed_ceiling
-from mi_lib.bounds import certified_kl, infonce_ceiling
+from mi_lib.ceiling import certified_kl, infonce_ceiling
 
 from .style import BLUE, GREY, INK, RED
 
