@@ -125,13 +125,14 @@ def _with_pair(t: np.ndarray, k: np.ndarray, nu: np.ndarray, d: np.ndarray) -> n
 def _without(t: np.ndarray, k: np.ndarray, nu: np.ndarray, d: np.ndarray) -> np.ndarray:
     """E exp(-Ct) - exp(-(K + nu) t), likewise; t + stay in the form in which less cancels."""
     hit, miss = np.exp(-d), -np.expm1(-d)
-    far = np.exp(np.minimum(d + np.log(t), math.log(_T_MAX)))  # t e^D
+    far = np.exp(np.minimum(d + np.log(t), _T_MAX))  # t e^D
     with np.errstate(divide="ignore"):
-        stay = np.maximum(np.log1p(hit * np.expm1(-far)), -_T_MAX)
-    near = np.minimum(far, 1.0)
-    small = np.log1p(miss * np.expm1(near)) - miss * near  # miss e^D t = (e^D - 1) t
-    grown = np.where((hit > 0.5) & (far <= 1), small, t + stay)
-    return -np.exp(-nu * t + k * stay) * np.expm1(-k * grown)
+        stay = np.logaddexp(np.log(miss), -d - far)  # log(miss + hit exp(-far))
+    near = np.minimum(far, _T_MAX)
+    small = np.log1p(miss * np.expm1(near)) - miss * near  # miss t e^D = (e^D - 1) t
+    direct = t + np.log1p(np.maximum(hit * np.expm1(-far), -0.5))
+    grown = np.where(hit <= 0.5, direct, np.where(far < _T_MAX, small, t + stay))
+    return -np.exp(-nu * t + k * stay) * np.expm1(-k * np.maximum(grown, 0.0))
 
 
 def certified_kl(value: ArrayLike, k: ArrayLike, nu: ArrayLike = 0.0, unit: str = "bits") -> Answer:

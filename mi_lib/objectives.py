@@ -222,6 +222,7 @@ def two_terms(
     first = torch.cat([own, rest], -1)
     if not isinstance(nu, Tensor) and nu == 0:
         return rule.loss(first.log_softmax(-1), 0).mean(-1)
+    nu = nu.to(own) if isinstance(nu, Tensor) else nu
     log_nu = _log_like(own, nu)
     with_pair = rule.loss(torch.cat([log_nu, first], -1).log_softmax(-1), 1).mean(-1)
     without = rule.loss(torch.cat([log_nu, others], -1).log_softmax(-1), 0).mean(-1)
@@ -231,5 +232,5 @@ def two_terms(
 def _log_like(own: Float[Tensor, "... b 1"], nu: float | Tensor) -> Float[Tensor, "... b 1"]:
     """log nu beside each score; of a tensor with its gradient, one nu for each leading index."""
     if isinstance(nu, Tensor):
-        return nu.to(own).log()[..., None, None].expand_as(own)
+        return nu.log()[..., None, None].expand_as(own)
     return torch.full_like(own, math.log(nu))

@@ -26,7 +26,7 @@ MODULES = (
     "mi_lib.inference.calibration",
     "mi_lib.inference.lower_bound",
     "mi_lib.inference.crossfit",
-    "mi_lib.inference.diagnostics",
+    "mi_lib.diagnostics",
     "mi_lib.inference.estimator",
     "mi_lib.inference.folds",
     "mi_lib.inference.splits",

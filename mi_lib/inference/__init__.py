@@ -29,9 +29,9 @@ How the data go through the package, one file a step:
 Everything inside is in nats and in log space. Memory grows linearly with the number of pairs.
 """
 
+from ..diagnostics import check_matrix
 from .baselines import cca, ksg
 from .conditional import conditional_mi
-from .diagnostics import check_matrix
 from .estimator import MIEstimator
 from .matrix import mi_matrix
 from .planning import ideal_lower_bound, learning_curve, pairs_needed

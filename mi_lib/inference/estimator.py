@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .. import diagnostics
 from ..devices import pick_device
 from ..validate import nats_per, whole_number
-from . import crossfit, diagnostics, lower_bound, permutation, storage, table, uncertainty
+from . import crossfit, lower_bound, permutation, storage, table, uncertainty
 from .report import Report
 
 

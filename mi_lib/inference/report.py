@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .diagnostics import Diagnostic
+from ..diagnostics import Diagnostic
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..diagnostics import Diagnostic
 from .crossfit import Member, Plan
-from .diagnostics import Diagnostic
 from .encoding import Encoder, Indicators, NormalScore
 from .network import Residual
 from .parametric import Classes, Counts, Start

@@ -15,19 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy import stats
 
-
-@dataclass(frozen=True)
-class Spread:
-    """Standard errors, in nats, of a mean over held-out pairs."""
-
-    pairs: float
-    folds: float
-    seeds: float
-
-    @property
-    def total(self) -> float:
-        """All three together."""
-        return float(np.sqrt(self.pairs**2 + self.folds**2 + self.seeds**2))
+from ..diagnostics import Spread
 
 
 def spread_of(

@@ -12,8 +12,6 @@ import numpy as np
 from jaxtyping import Float
 from scipy import special
 
-from .uncertainty import Spread
-
 BINS = 10
 SCORES_ALONE = (
     "mean ratio of random pairs",
@@ -21,6 +19,20 @@ SCORES_ALONE = (
     "calibration gap of the posterior",
     "plug-in less DV, bits",
 )
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Standard errors, in nats, of a mean over held-out pairs."""
+
+    pairs: float
+    folds: float
+    seeds: float
+
+    @property
+    def total(self) -> float:
+        """All three together."""
+        return float(np.sqrt(self.pairs**2 + self.folds**2 + self.seeds**2))
 
 
 @dataclass(frozen=True)
@@ -66,11 +78,15 @@ def check_matrix(scores: Float[np.ndarray, "n n"]) -> list[Diagnostic]:
     scores = np.asarray(scores, dtype=float)
     if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or len(scores) < 10:
         raise ValueError(f"scores have shape {scores.shape}; pass a square matrix of 10 pairs up")
-    n = len(scores)
-    steps = [0, *range(1, min(n, 65))]
-    columns = [np.roll(scores, -step, axis=1).diagonal() for step in steps]
-    none = Spread(0.0, 0.0, 0.0)
-    found = check(np.stack(columns, 1), np.ones((1, 3)), none, None, n, n, 0.0)
+    return check_batches([scores])
+
+
+def check_batches(matrices: list[Float[np.ndarray, "b b"]]) -> list[Diagnostic]:
+    """The checks of `check_matrix` for score matrices of several batches, all of one size."""
+    steps = range(min(len(matrices[0]), 65))  # the pair itself, then negatives
+    columns = [[np.roll(m, -step, axis=1).diagonal() for step in steps] for m in matrices]
+    scores, n = np.concatenate([np.stack(part, 1) for part in columns]), len(matrices[0])
+    found = check(scores, np.ones((1, 3)), Spread(0.0, 0.0, 0.0), None, n, n, 0.0)
     return [d for d in found if d.name in SCORES_ALONE]
 
 

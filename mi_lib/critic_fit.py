@@ -1,0 +1,292 @@
+"""What a trained critic says on held-out pairs, and about new ones."""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from scipy import stats
+from torch import Tensor, nn
+
+from .batches import Batch, Side, as_batch, length, moved
+from .diagnostics import Diagnostic, check_batches
+from .losses import Loss
+from .validate import nats_per
+
+LEVEL = 0.95
+FORMAT = 1
+
+
+class TwoEncoders(nn.Module):
+    r"""The critic of two encoders: :math:`c(x, y) = \langle f(x), g(y)\rangle / \tau`."""
+
+    def __init__(self, f: nn.Module, g: nn.Module, temperature: float | Tensor = 1.0):
+        super().__init__()
+        self.f, self.g, self.temperature = f, g, temperature
+
+    def forward(self, x: Side, y: Side) -> Float[Tensor, "b b"]:
+        """Scores of every x with every y."""
+        left, right = self.f(x), self.g(y)
+        if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[1]:
+            raise ValueError(
+                f"the encoders returned shapes {tuple(left.shape)} and {tuple(right.shape)}; both "
+                "must return [B, e] with the same width e"
+            )
+        return left @ right.mT / self.temperature
+
+
+def scores_of(critic: nn.Module, batch: Batch) -> Float[Tensor, "b b"]:
+    """The critic's scores of a batch, refused where they are no square matrix."""
+    scores, b = critic(*batch), length(batch[0])
+    if not isinstance(scores, Tensor) or scores.shape != (b, b):
+        shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
+        raise ValueError(
+            f"the critic returned {shape} for {b} pairs; it must return scores of shape ({b}, {b}),"
+            " scores[i, j] = c(x_i, y_j)"
+        )
+    return scores
+
+
+@dataclass
+class CriticFit:
+    """A trained critic with its estimates on held-out pairs, in ``unit``.
+
+    Attributes
+    ----------
+    mi_ : float
+        The estimate of I(X;Y), not below zero: what the loss reports (`reports_`).
+    interval_ : (float, float)
+        95 % interval of it over held-out batches (jackknife). It says how far another held-out
+        sample would move the value, not what the critic has failed to learn.
+    plug_in_, dv_ : float
+        The mean of c over pairs; that less `scale_`.
+    scale_ : float
+        Log of the mean of r over negatives: 0 for the true ratio.
+    bound_, certified_ : float or None
+        The lower bound of I that the loss's own value is, and the least I that this value allows
+        (`certified_kl`) at its lower 95 % limit over held-out batches; None where there is none.
+    pairs_, k_ : int
+        Pairs a held-out batch; points of a tuple of the loss on it.
+    steps_ : int
+        Steps trained; `stopped_` says why it ended.
+    curve_ : list of (step, loss)
+        The held-out loss at every look, in nats.
+    diagnostics_ : list of Diagnostic
+        The checks that scores alone allow; each has ``.ok`` and advice. Empty where the loss leaves
+        the scale of the ratio free (InfoNCE, DV, MINE): there is no ratio to check.
+    """
+
+    critic: nn.Module
+    loss: Loss
+    unit: str
+    mi_: float
+    interval_: tuple[float, float]
+    plug_in_: float
+    dv_: float
+    scale_: float
+    bound_: float | None
+    certified_: float | None
+    reports_: str
+    pairs_: int
+    held_out_: int
+    steps_: int
+    stopped_: str
+    curve_: list[tuple[int, float]] = field(repr=False)
+    diagnostics_: list[Diagnostic] = field(repr=False)
+
+    @staticmethod
+    @torch.no_grad()
+    def of(
+        critic: nn.Module,
+        loss: Loss,
+        held_out: list[Batch],
+        unit: str,
+        curve: list[tuple[int, float]],
+        step: int,
+        most: int,
+    ) -> "CriticFit":
+        """Evaluate a critic, in its evaluation mode, on held-out batches of one size."""
+        per, matrices = nats_per(unit), []
+        losses = []
+        for batch in held_out:
+            scores = scores_of(critic, batch)
+            losses.append(float(loss(scores)))
+            matrices.append(scores.double().cpu().numpy())
+        values, pairs = _values(matrices), len(matrices[0])
+        losses = np.array(losses)
+        worst = losses.mean() + stats.t.isf(1 - LEVEL, len(losses) - 1) * stats.sem(losses)
+        bound, certified = loss.bound(losses.mean(), pairs), loss.certified(worst, pairs)
+        jack = [
+            _reported(loss, _values(matrices[:i] + matrices[i + 1 :]), np.delete(losses, i), pairs)
+            for i in range(len(matrices))
+        ]
+        value = _reported(loss, values, losses, pairs)
+        reach = stats.t.isf((1 - LEVEL) / 2, len(jack) - 1) * math.sqrt(
+            (len(jack) - 1) * np.var(jack)
+        )
+        steps = "steps: raise `steps`" if step == most else "patience: the held-out loss rose"
+        return CriticFit(
+            critic,
+            loss,
+            unit,
+            max(0.0, value / per),
+            (max(0.0, (value - reach) / per), max(0.0, (value + reach) / per)),
+            values["plug-in"] / per,
+            values["dv"] / per,
+            values["scale"] / per,
+            None if bound is None else bound / per,
+            None if certified is None else certified / per,
+            loss.reports,
+            pairs,
+            pairs * len(matrices),
+            step,
+            steps,
+            curve,
+            check_batches(matrices) if loss.reports == "plug-in" else [],
+        )
+
+    @torch.no_grad()
+    def pmi(self, x: Any, y: Any) -> Float[np.ndarray, " n"]:
+        """The log ratio c(x_i, y_i) of new pairs, in ``unit``; of a critic whose loss leaves the
+        scale free (InfoNCE, DV, MINE), up to what that loss does not see.
+
+        Parameters
+        ----------
+        x, y : arrays, tensors or mappings of them
+            Row i of both is a pair.
+
+        Returns
+        -------
+        array [n]
+        """
+        x, y = as_batch((_columns(x), _columns(y)))
+        weight, found = next(self.critic.parameters()), []
+        for first in range(0, length(x), self.pairs_):
+            part = slice(first, first + self.pairs_)
+            batch = [moved(_rows(side, part), weight.device, weight.dtype) for side in (x, y)]
+            found.append(scores_of(self.critic, tuple(batch)).diagonal().double().cpu())
+        return torch.cat(found).numpy() / nats_per(self.unit) if found else np.empty(0)
+
+    def report(self) -> "FitReport":
+        """All numbers with what they mean, and the checks; ``print`` it."""
+        return FitReport(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write weights and numbers to one NPZ file of plain arrays (no pickle)."""
+        path = Path(path)
+        path = path if path.suffix == ".npz" else path.with_name(f"{path.name}.npz")
+        if not path.parent.is_dir():
+            raise ValueError(f"the folder {path.parent} does not exist; make it first")
+        names = [n for n in self.__dataclass_fields__ if n not in ("critic", "loss")]
+        plain = {n: getattr(self, n) for n in names}
+        plain["diagnostics_"] = [vars(found) for found in self.diagnostics_]
+        meta = {"format": FORMAT, "loss": repr(self.loss), "values": plain}
+        arrays = {f"critic/{k}": _plain(v) for k, v in self.critic.state_dict().items()}
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        with temporary.open("wb") as file:
+            np.savez_compressed(file, meta=np.array(json.dumps(meta)), **arrays)
+        os.replace(temporary, path)
+        return path
+
+    @staticmethod
+    def load(path: str | Path, critic: Any, loss: Loss) -> "CriticFit":
+        """Read what `save` wrote into a critic (or pair of encoders) of the same shape.
+
+        Parameters
+        ----------
+        path : path
+        critic : module, or pair of encoders
+            Its weights are replaced by the stored ones.
+        loss : Loss
+            The loss that it was trained with.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise ValueError(f"{path} does not exist or is not a file")
+        critic = TwoEncoders(*critic, loss.temperature) if isinstance(critic, tuple) else critic
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                meta = json.loads(str(file["meta"]))
+                known = critic.state_dict()
+                state = {k: torch.from_numpy(file[f"critic/{k}"]).to(v) for k, v in known.items()}
+            stored, values = meta["loss"], meta["values"]
+            values["diagnostics_"] = [Diagnostic(**found) for found in values["diagnostics_"]]
+            values["interval_"] = tuple(values["interval_"])
+            values["curve_"] = [tuple(point) for point in values["curve_"]]
+            critic.load_state_dict(state)
+        except Exception:  # damage can surface anywhere: in the archive, an array, a shape
+            raise ValueError(
+                f"{path} is damaged, not saved by a CriticFit, or of a critic of another shape"
+            ) from None
+        if stored != repr(loss):
+            raise ValueError(f"{path} was trained with {stored}, not with {loss!r}; pass that")
+        return CriticFit(critic.eval(), loss, **values)
+
+
+def _columns(values: Any) -> Any:
+    """One column where there is one dimension, as in the fit; floats stay what they are."""
+    values = values.to_numpy() if hasattr(values, "to_numpy") else values
+    if isinstance(values, Mapping) or not hasattr(values, "ndim"):
+        return values
+    return values[:, None] if values.ndim == 1 else values
+
+
+def _rows(side: Side, part: slice) -> Side:
+    return {k: v[part] for k, v in side.items()} if isinstance(side, Mapping) else side[part]
+
+
+def _plain(tensor: Tensor) -> np.ndarray:
+    tensor = tensor.detach().cpu()
+    return (tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor).numpy()
+
+
+def _values(matrices: list[Float[np.ndarray, "b b"]]) -> dict[str, float]:
+    """Plug-in, scale and DV, in nats, of all batches together."""
+    own = np.concatenate([scores.diagonal() for scores in matrices])
+    others = [scores[~np.eye(len(scores), dtype=bool)] for scores in matrices]
+    scale = float(np.logaddexp.reduce(np.concatenate(others)) - math.log(sum(map(len, others))))
+    return {"plug-in": float(own.mean()), "scale": scale, "dv": float(own.mean()) - scale}
+
+
+def _reported(loss: Loss, values: dict[str, float], losses: np.ndarray, pairs: int) -> float:
+    return loss.bound(losses.mean(), pairs) if loss.reports == "bound" else values[loss.reports]
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """The numbers of a fit in words; ``str`` is a table with all checks."""
+
+    fit: CriticFit
+
+    def rows(self) -> list[tuple[str, float, str]]:
+        """Name, value and meaning of each number."""
+        fit = self.fit
+        found = [
+            ("mutual information", fit.mi_, f"{fit.reports_} of the held-out pairs"),
+            ("interval, low", fit.interval_[0], "95 %, over held-out batches"),
+            ("interval, high", fit.interval_[1], "not what the critic failed to learn"),
+            ("plug-in", fit.plug_in_, "mean log ratio of pairs"),
+            ("DV value", fit.dv_, "plug-in less the scale"),
+            ("scale", fit.scale_, "log mean ratio of random pairs; 0 is right"),
+        ]
+        if fit.bound_ is not None:
+            found.append(("own bound", fit.bound_, f"of the loss, batches of {fit.pairs_}"))
+            found.append(("certified", fit.certified_, "least information that allows it, 95 %"))
+        return found
+
+    def __str__(self) -> str:
+        fit = self.fit
+        head = f"I(X;Y) by {fit.loss!r}, in {fit.unit}; {fit.held_out_} held-out pairs"
+        lines = [f"  {name:<18}  {value:8.4f}  {what}" for name, value, what in self.rows()]
+        end = f"  {fit.steps_} steps, ended by {fit.stopped_}"
+        checks = [f"  {found}" for found in fit.diagnostics_]
+        checks = checks or ["  this loss leaves the scale of the ratio free: no ratio to check"]
+        return "\n".join([head, *lines, end, *checks])
+
+    __repr__ = __str__
