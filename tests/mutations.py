@@ -19,20 +19,44 @@ class Group(NamedTuple):
 
 GROUPS = [
     Group(
-        "mi_lib.bounds",
+        "mi_lib.ceiling",
         "tests/test_bounds.py",
-        "number_of_the_book or ends or nats or forty_digits or formula_of_the_paper or jensens"
-        " or attains or inverts or falls_with_beta or keep",
+        "number or ends or nats or forty_digits or definition or inverts or entropy",
         [
-            ("-t + (k_ - 1) * stay", "-t + k_ * stay"),
-            ("-(k_ - 1) * np.log1p(miss * np.expm1(t))", "-k_ * np.log1p(miss * np.expm1(t))"),
-            ("hit * np.expm1(-t)", "miss * np.expm1(-t)"),
-            ("ceiling = integrand.sum(-1) * _STEP", "ceiling = -integrand.sum(-1) * _STEP"),
+            ("-(1 + nu * hit) * t + (k - 1) * stay", "-(1 + nu * hit) * t + k * stay"),
+            ("-(1 + nu * hit) * t + (k - 1) * stay", "-(1 + nu) * t + (k - 1) * stay"),
+            ("np.expm1(-grown - nu * miss * t)", "np.expm1(-grown - nu * t)"),
+            ("grown = (k - 1) * np.log1p(miss", "grown = k * np.log1p(miss"),
             (
-                "np.where(np.isinf(divergence), np.log(sizes), ceiling) / scale",
-                "np.where(np.isinf(divergence), np.log(sizes), ceiling)",
+                "stay = np.maximum(np.log1p(hit * np.expm1(-t))",
+                "stay = np.maximum(np.log1p(miss * np.expm1(-t))",
             ),
+            ("-np.exp(-nu * t + k * stay)", "-np.exp(-nu * t + (k - 1) * stay)"),
+            ("-np.exp(-nu * t + k * stay)", "-np.exp(-t + k * stay)"),
+            (
+                "np.expm1(-k * np.maximum(grown, 0.0))",
+                "np.expm1(-(k - 1) * np.maximum(grown, 0.0))",
+            ),
+            (
+                "small = np.log1p(miss * np.expm1(near)) - miss * near",
+                "small = np.log1p(miss * np.expm1(near))",
+            ),
+            ("nu_ / total * _without", "1 / total * _without"),
+            ("k_ / total * _with_pair", "(k_ - 1) / total * _with_pair"),
+            ("ceiling = integrand.sum(-1) * _STEP / scale", "ceiling = integrand.sum(-1) * _STEP"),
             ("_STEP = 0.125", "_STEP = 2.0"),
+            ("np.log(sizes + weights) - own / (sizes + weights)", "np.log(sizes + weights) - own"),
+            (
+                'below = infonce_ceiling(middle, whole, weights, "nats") < given',
+                'below = infonce_ceiling(middle, whole, weights, "nats") > given',
+            ),
+        ],
+    ),
+    Group(
+        "companion.printed_bound",
+        "tests/test_bounds.py",
+        "formula_of_the_paper or nats",
+        [
             (
                 "np.log1p((sizes - 1) * np.exp(-divergence))",
                 "np.log1p(sizes * np.exp(-divergence))",
@@ -41,18 +65,21 @@ GROUPS = [
                 "np.log1p((sizes - 1) * np.exp(-divergence))",
                 "np.log1p((sizes - 1) * np.exp(divergence))",
             ),
+        ],
+    ),
+    Group(
+        "mi_lib.bounds",
+        "tests/test_bounds.py",
+        "nats or jensens or formula_of_the_paper or attains or falls_with_beta or keep",
+        [
             (
-                'np.log1p(nonnegative_array(chi2, "chi2") / _tuple_sizes(k)) / scale',
-                'np.log1p(nonnegative_array(chi2, "chi2") / _tuple_sizes(k))',
+                'np.log1p(nonnegative_array(chi2, "chi2") / tuple_sizes(k)) / scale',
+                'np.log1p(nonnegative_array(chi2, "chi2") / tuple_sizes(k))',
             ),
             ("bound = divergence - np.log1p", "bound = divergence + np.log1p"),
             ("return mean_log_r - excess / scale", "return mean_log_r - excess"),
             ("return mean_log_r - excess / scale", "return mean_log_r + excess / scale"),
             ("mean_log_r - (1 + beta) * log / scale", "mean_log_r - beta * log / scale"),
-            (
-                'below = infonce_ceiling(middle, sizes.astype(int), "nats") < value',
-                'below = infonce_ceiling(middle, sizes.astype(int), "nats") > value',
-            ),
         ],
     ),
     Group(
@@ -179,32 +206,38 @@ GROUPS = [
                 "saturating_exp(positives(scores) / 2), saturating_exp(negatives(scores) / 2)",
             ),
             (
-                'return scores.mT if contrast == "x" else scores',
-                'return scores if contrast == "x" else scores.mT',
+                'rows = scores.mT if contrast == "x" else scores',
+                'rows = scores if contrast == "x" else scores.mT',
             ),
             (
                 "return (log_mean_exp(rows) - positives(rows)).mean(-1)",
                 "return (log_mean_exp(negatives(rows)) - positives(rows)).mean(-1)",
             ),
-            ("log_mean_exp(negatives(rows)) + math.log1p(-alpha)", "log_mean_exp(negatives(rows))"),
             (
-                "steps = torch.arange(1, count + 1, device=scores.device)",
-                "steps = torch.arange(0, count, device=scores.device)",
+                "steps = torch.arange(1, count + 1, device=rows.device)",
+                "steps = torch.arange(0, count, device=rows.device)",
             ),
-            ("others[..., : k - 1]], -1)", "others[..., :k]], -1)"),
-            (
-                "log_nu = torch.full_like(own, math.log(nu))\n    with_pair",
-                "log_nu = torch.full_like(own, 0.0)\n    with_pair",
-            ),
+            ("others[..., : k - 1], others, nu", "others[..., :k], others, nu"),
+            ("return torch.full_like(own, math.log(nu))", "return torch.full_like(own, 0.0)"),
+            ('return (loss("x") + loss("y")) / 2', 'return loss("x") + loss("y")'),
+            ("return (k * with_pair + nu * without) / (k + nu)", "return with_pair + without"),
             (
                 "excess = log_mean_exp(negatives(scores), 2) - log_mean.detach()",
                 "excess = log_mean_exp(negatives(scores), 2) - log_mean",
             ),
+        ],
+    ),
+    Group(
+        "mi_lib.objective_variants",
+        "tests/test_objectives.py",
+        "population_value or every_rule or known_relations or share_no_pair",
+        [
+            ("log_mean_exp(negatives(rows)) + math.log1p(-alpha)", "log_mean_exp(negatives(rows))"),
             (
                 "step = 2 * torch.arange(count, device=scores.device)",
                 "step = torch.arange(count, device=scores.device)",
             ),
-            ("k, rule = _batch(scores) // 2,", "k, rule = _batch(scores) - 1,"),
+            ("k, rule = pairs_of(scores) // 2,", "k, rule = pairs_of(scores) - 1,"),
             (
                 "return (log_mean_exp(first) - own.mean(-1)).mean(-1)",
                 "return (log_mean_exp(first) - own.sum(-1)).mean(-1)",
@@ -213,6 +246,100 @@ GROUPS = [
                 "return torch.sqrt(ratios.square().sum(-1) + nu**2)",
                 "return torch.sqrt(ratios.square().sum(-1) + nu)",
             ),
+        ],
+    ),
+    Group(
+        "mi_lib.losses",
+        "tests/test_losses.py",
+        "function or temperature or gradient or remembers or certifies or sentence or half",
+        [
+            ("return x @ y.mT / self.temperature", "return x @ y.mT * self.temperature"),
+            ("return _inverse(-loss, pairs, 0.0)", "return _inverse(-loss, pairs - 1, 0.0)"),
+            ("k = pairs - 1 if self.k is None", "k = pairs if self.k is None"),
+            ('*self.sizes(pairs), "nats") - loss', '*self.sizes(pairs), "nats") + loss'),
+            ("_inverse(bound, *self.sizes(pairs))", "_inverse(bound, *self.sizes(pairs + 1))"),
+            ("return math.log(2) - loss / 2", "return math.log(2) - loss"),
+            (
+                "_inverse(self.bound(loss, pairs), 1, 1.0)",
+                "_inverse(self.bound(loss, pairs), 2, 1.0)",
+            ),
+            ("self.k, self.contrast)", "None, self.contrast)"),
+            ("min(max(0.0, value), most)", "min(value, most)"),
+            ("own + math.log(self.rate)", "own + math.log1p(-self.rate)"),
+            ("if not self.training:", "if self.training:"),
+            ("scores.isnan() | scores.isposinf()).any()", "scores.isnan()).any()"),
+            ("if scores.dtype in HALF:", "if scores.dtype == torch.int64:"),
+            ("if not smallest > 0:", "if not smallest >= 0:"),
+        ],
+    ),
+    Group(
+        "mi_lib.batches",
+        "tests/test_fit.py",
+        "never_trained or every_kind or sentence",
+        [
+            ("apart, rest = order[:count], order[count:]", "apart, rest = order[:count], order"),
+            ("sorted(order[count:])), True)", "sorted(order)), True)"),
+            ("if one_shot or place >= len(apart):", "if True:"),
+            (
+                "return [batch for batch in kept if length(batch[0]) == length(kept[0][0])]",
+                "return kept",
+            ),
+            ("    if len(x) != len(y):", "    if False:"),
+            ("if length(x) != length(y):", "if False:"),
+            ("if not torch.isfinite(tensor).all():", "if False:"),
+            ("while taken < held_out:", "while taken <= held_out:"),
+        ],
+    ),
+    Group(
+        "mi_lib.training",
+        "tests/test_fit.py",
+        "patience or clipped or averaged or resumed or different_batches or trained_critic"
+        " or kind_of_data or sentence",
+        [
+            (
+                "judging, estimated = pairs.held_out[::2], pairs.held_out[1::2]",
+                "judging, estimated = pairs.held_out[::2], pairs.held_out[::2]",
+            ),
+            ("value < self.lowest:", "value > self.lowest:"),
+            ("self.since >= self.patience", "self.since >= 10 * self.patience"),
+            ("self._put(self.best)", "pass"),
+            ("for w in self.weights], 1 - keep)", "for w in self.weights], 0.0)"),
+            ("kept = own if self.mean is None else self.mean", "kept = own"),
+            ("nn.utils.clip_grad_norm_(self.weights, self.clip)", "pass"),
+            ("self._set_random(self.random)", "pass"),
+            ("if done > self.step:", "if done >= self.step:"),
+            ('"mean", "best", "lowest"', '"best", "lowest"'),
+            ('torch.manual_seed(stream("epoch", seed, number).initial_seed())', "pass"),
+            ("        self._put(own)\n", "        pass\n"),
+        ],
+    ),
+    Group(
+        "mi_lib.checkpoints",
+        "tests/test_fit.py",
+        "checkpoint or resumed",
+        [
+            (
+                'if known.get("sha256") != hashlib.sha256(body).hexdigest():',
+                'if not known.get("sha256"):',
+            ),
+            ("if wanted.get(k) != v}", "if k not in wanted}"),
+            ("if path.is_dir():", "if False:"),
+        ],
+    ),
+    Group(
+        "mi_lib.critic_fit",
+        "tests/test_fit.py",
+        "trained_critic or pmi or units or reported or saved or says_nothing or sentence",
+        [
+            ('"dv": float(own.mean()) - scale}', '"dv": float(own.mean()) + scale}'),
+            ("- math.log(sum(map(len, others))))", "- math.log(len(others)))"),
+            ("losses.mean() + stats.t.isf", "losses.mean() - stats.t.isf"),
+            (".diagonal().double().cpu())", ".mean(1).double().cpu())"),
+            ("max(0.0, value / per),", "value / per,"),
+            ("return left @ right.mT / self.temperature", "return left @ right.mT"),
+            ('loss.reports == "bound" else values', 'loss.reports == "dv" else values'),
+            ("if stored != repr(loss):", "if False:"),
+            ("scores.shape != (b, b):", "scores.ndim == 5:"),
         ],
     ),
     Group(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from companion.printed_bound import printed_ceiling
 from mi_lib import finite
 from mi_lib.bounds import chi_square_floor, generalised_dv
-from mi_lib.ceiling import certified_kl, infonce_ceiling
+from mi_lib.ceiling import certified_kl, infonce_ceiling, prior_entropy
 
 LN2 = math.log(2)
 properties = settings(deadline=None, derandomize=True, max_examples=80)
@@ -232,3 +232,88 @@ def test_generalised_dv_falls_with_beta(mean, one, step):
     rounding = 1e-12 * (1 + abs(last))
     assert first >= second - rounding
     assert second >= last - rounding
+
+
+# With an anchor
+
+
+def anchored_by_definition(divergence, k, nu):
+    """B_{K,nu}(D) in nats, the sum over Binomial(K, e^-D) with forty digits."""
+    with mp.workdps(40):
+        d, nu = mp.mpf(divergence), mp.mpf(nu)
+        p, total = mp.exp(-d), k + nu
+        phi = [
+            m * mp.log(m) if m else m for m in ((nu + n * mp.exp(d)) / total for n in range(k + 1))
+        ]
+        chance = [mp.binomial(k, n) * p**n * (1 - p) ** (k - n) for n in range(k + 1)]
+        return k / total * d - mp.fdot(chance, phi)
+
+
+@pytest.mark.parametrize("nu", [0, 1e-6, 0.1, 1, 3.7, 64, 1e5])
+@pytest.mark.parametrize("k", [1, 2, 8, 64])
+def test_the_anchored_ceiling_is_its_definition(k, nu):
+    divergences = [1e-12, 0.01, 0.3, 0.6931, 0.7, 2.0, 9.0, 40.0]
+    found = infonce_ceiling(divergences, k, nu, "nats")
+    exact = [float(anchored_by_definition(d, k, nu)) for d in divergences]
+    np.testing.assert_allclose(found, exact, rtol=1e-13, atol=1e-30)
+
+
+def test_the_numbers_of_the_anchored_ceiling():
+    assert infonce_ceiling(2.0, 1, nu=1) == pytest.approx(0.5487949406953986, abs=1e-14)
+    assert infonce_ceiling(math.inf, 1, nu=1) == prior_entropy(1, 1) == 1
+    assert infonce_ceiling(1e5, 5, nu=2) == pytest.approx(prior_entropy(5, 2), abs=1e-14)
+    assert infonce_ceiling(20.0, 10**6, nu=10**6) < prior_entropy(10**6, 10**6)
+    table = prior_entropy([1, 3], [[0.0], [1.0]])
+    np.testing.assert_allclose(table, [[0.0, math.log2(3)], [1.0, 2.0]], rtol=1e-15)
+
+
+@properties
+@given(
+    k=st.integers(1, 10**6),
+    nu=st.floats(1e-3, 1e6),
+    low=st.floats(0, 25),
+    step=st.floats(1e-3, 10),
+)
+def test_the_anchored_ceiling_is_increasing_concave_and_below_its_limits(k, nu, low, step):
+    one, two, three = infonce_ceiling([low, low + step, low + 2 * step], k, nu)
+    rounding = 1e-12
+    assert one <= two + rounding and two <= three + rounding
+    assert three - two <= two - one + rounding
+    assert two <= min(k / (k + nu) * (low + step), prior_entropy(k, nu)) + rounding
+
+
+@properties
+@given(
+    seed=st.integers(0, 10**6),
+    symbols=st.integers(2, 4),
+    k=st.integers(1, 6),
+    nu=st.floats(0.01, 50),
+)
+def test_no_pair_exceeds_the_anchored_ceiling(seed, symbols, k, nu):
+    rng = np.random.default_rng(seed)
+    q0, q1 = rng.dirichlet(np.ones(symbols)), rng.dirichlet(np.ones(symbols))
+    reached = prior_entropy(k, nu) - finite.anchored_risk(q1 / q0, q1, q0, k, nu) / LN2
+    assert reached <= infonce_ceiling(finite.kl(q1, q0), k, nu) + 1e-12
+
+
+@properties
+@given(event=st.floats(0.01, 0.99), k=st.integers(1, 8), nu=st.floats(0.01, 50))
+def test_conditioning_on_an_event_attains_the_anchored_ceiling(event, k, nu):
+    q1, q0 = np.array([1e-300, 1.0]), np.array([1 - event, event])
+    reached = prior_entropy(k, nu) - finite.anchored_risk(q1 / q0, q1, q0, k, nu) / LN2
+    assert reached == pytest.approx(infonce_ceiling(-math.log2(event), k, nu), abs=1e-10)
+
+
+@properties
+@given(k=st.integers(1, 10**4), nu=st.floats(0.01, 1e4), divergence=st.floats(0.01, 6))
+def test_certified_kl_inverts_the_anchored_ceiling(k, nu, divergence):
+    value = infonce_ceiling(divergence, k, nu)
+    assert certified_kl(value, k, nu) == pytest.approx(divergence, rel=1e-6)
+
+
+def test_a_value_above_the_entropy_of_the_classes_is_refused():
+    assert certified_kl(1.0, 1, 1) == math.inf
+    with pytest.raises(ValueError, match="above the entropy of the classes, 1 bits"):
+        certified_kl(1.01, 1, 1)
+    with pytest.raises(ValueError, match="nu contains -1"):
+        infonce_ceiling(1.0, 4, nu=-1.0)

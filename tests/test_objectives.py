@@ -36,6 +36,8 @@ ALL = {
     "anchor_nu0": partial(objectives.anchor, nu=0.0),
     "anchor_k2_y": partial(objectives.anchor, k=2, contrast="y"),
     "spherical": partial(objectives.anchor, rule=PseudoSpherical(2)),
+    "infonce_both": partial(objectives.infonce, contrast="both"),
+    "anchor_both": partial(objectives.anchor, nu="k", contrast="both"),
     "anchor_product": objective_variants.anchor_product,
     "ml_infonce": partial(objective_variants.ml_infonce, m=1, k=2),
 }
@@ -90,6 +92,17 @@ UNBIASED = {
         ALL["infonce_y"],
         4,
         lambda: -given_x(lambda r, a, b: finite.infonce(r, a, b, 4, "nats")),
+    ),
+    "anchor, nu=K, both": (
+        ALL["anchor_both"],
+        4,
+        lambda: (
+            (
+                given_y(lambda r, a, b: finite.anchored_risk(r, a, b, 3, 3))
+                + given_x(lambda r, a, b: finite.anchored_risk(r, a, b, 3, 3))
+            )
+            / 2
+        ),
     ),
     "alpha_infonce": (
         ALL["alpha_infonce"],
