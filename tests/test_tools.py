@@ -1,10 +1,12 @@
 """The parts of the commands that need no child process of their own."""
 
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 from nbformat import v4
+from packaging.requirements import Requirement
 
 from tools import execute, notebooks, refresh, stage, steps
 from tools.project import StepError
@@ -130,6 +132,16 @@ def test_every_direct_dependency_is_pinned():
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert pins and all(line.count("==") == 1 and "/" not in line for line in pins), pins
+
+
+def test_the_pins_fit_what_the_project_declares():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    pins = dict(line.split("==") for line in lines if "==" in line)
+    declared = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    wanted = [one for one in map(Requirement, declared) if one.name != project["name"]]
+    assert len(wanted) > 20
+    assert [str(one) for one in wanted if pins.get(one.name, "0") not in one.specifier] == []
 
 
 def test_a_kernel_that_did_not_start_is_tried_once_more(monkeypatch):
