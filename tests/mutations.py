@@ -669,4 +669,30 @@ GROUPS = [
             ),
         ],
     ),
+    Group(
+        "tools.readme",
+        "tests/test_wheel.py",
+        "page or closed or stands_in",
+        [
+            ('and " --" in span', ""),
+            ("(folder / names[0]).exists()", "False"),
+            ("if opened is not None:", "if False:"),
+            ('"marked no-run" if NO_RUN in words else ""', '""'),
+        ],
+    ),
+    Group(
+        "tools.wheel",
+        "tests/test_wheel.py",
+        "holds_all or small or declared or followed or example or says_something",
+        [
+            ("    if strange:", "    if False:"),
+            ("modules - own", "set()"),
+            ("lines > MOST_LINES", "lines > 2 * MOST_LINES"),
+            ("(optional if inside else needed)", "optional"),
+            ('EXTRAS = ("figures", "parquet")', 'EXTRAS = ("figures", "book")'),
+            ("inside or function", "True"),
+            ("if not done.stdout.strip():", "if False:"),
+            ("done.returncode not in good", "False"),
+        ],
+    ),
 ]
