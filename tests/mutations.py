@@ -658,6 +658,23 @@ GROUPS = [
         ],
     ),
     Group(
+        "companion.data.registry",
+        "tests/test_data.py",
+        "download or network or bar or https or address or variable or refused or there",
+        [
+            ("retry_if_failed=TRIES - 1", "retry_if_failed=0"),
+            ("if not _path(f).is_file()]", "]"),
+            ("timeout=SECONDS", "timeout=None"),
+            ("progressbar=sys.stderr.isatty()", "progressbar=False"),
+            ("_path(file).chmod(0o644)", "pass"),
+            ("registry={file.path: file.sha256 for", "registry={file.path: None for"),
+            ('if self.url and not self.url.startswith("https://")', "if False"),
+            ("if not file.url:", "if False:"),
+            ("if found != file.sha256", "if False"),
+            ('if named := os.environ.get("MI_DATA")', 'if named := ""'),
+        ],
+    ),
+    Group(
         "companion.data.elliptical",
         "tests/test_suite.py",
         "known_values or student",
