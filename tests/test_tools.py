@@ -1,5 +1,6 @@
 """The parts of the commands that need no child process of their own."""
 
+import os
 import subprocess
 import tomllib
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from nbformat import v4
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from tools import execute, notebooks, refresh, stage, steps
 from tools.project import StepError
@@ -142,6 +144,20 @@ def test_the_pins_fit_what_the_project_declares():
     wanted = [one for one in map(Requirement, declared) if one.name != project["name"]]
     assert len(wanted) > 20
     assert [str(one) for one in wanted if pins.get(one.name, "0") not in one.specifier] == []
+
+
+def test_binder_installs_the_same_pins_in_a_python_in_range():
+    folder = ROOT / ".binder"
+    (line,) = [
+        line
+        for line in (folder / "requirements.txt").read_text().splitlines()
+        if not line.startswith("#")
+    ]
+    assert (folder / line.removeprefix("-r ")).resolve() == ROOT / "requirements.txt"
+    assert os.access(folder / "postBuild", os.X_OK)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    version = (folder / "runtime.txt").read_text().strip().removeprefix("python-")
+    assert version in SpecifierSet(project["requires-python"])
 
 
 def test_a_kernel_that_did_not_start_is_tried_once_more(monkeypatch):
