@@ -14,7 +14,7 @@ PY := .venv/bin/python
 
 help: ## list the commands
 	@echo "make book      execute the notebooks, build the book, print the page to open"
-	@echo "make test      lint, unit tests, notebooks, experiments, book, browser"
+	@echo "make test      lint, unit tests, the wheel, notebooks, experiments, book, browser"
 	@echo "make lab       open the notebooks in JupyterLab"
 	@echo "make refresh   re-execute the notebooks and store their outputs and the scoreboard"
 	@echo "make serve     show the built book on http://localhost:$(PORT)"

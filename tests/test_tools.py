@@ -1,10 +1,14 @@
 """The parts of the commands that need no child process of their own."""
 
+import os
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 from nbformat import v4
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from tools import execute, notebooks, refresh, stage, steps
 from tools.project import StepError
@@ -130,6 +134,30 @@ def test_every_direct_dependency_is_pinned():
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert pins and all(line.count("==") == 1 and "/" not in line for line in pins), pins
+
+
+def test_the_pins_fit_what_the_project_declares():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    pins = dict(line.split("==") for line in lines if "==" in line)
+    declared = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    wanted = [one for one in map(Requirement, declared) if one.name != project["name"]]
+    assert len(wanted) > 20
+    assert [str(one) for one in wanted if pins.get(one.name, "0") not in one.specifier] == []
+
+
+def test_binder_installs_the_same_pins_in_a_python_in_range():
+    folder = ROOT / ".binder"
+    (line,) = [
+        line
+        for line in (folder / "requirements.txt").read_text().splitlines()
+        if not line.startswith("#")
+    ]
+    assert (folder / line.removeprefix("-r ")).resolve() == ROOT / "requirements.txt"
+    assert os.access(folder / "postBuild", os.X_OK)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    version = (folder / "runtime.txt").read_text().strip().removeprefix("python-")
+    assert version in SpecifierSet(project["requires-python"])
 
 
 def test_a_kernel_that_did_not_start_is_tried_once_more(monkeypatch):

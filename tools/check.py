@@ -7,6 +7,7 @@ from tools.experiments import compare, test_experiments
 from tools.project import STAGE, StepError, child_environment, python, stored_notebooks
 from tools.stage import make_stage
 from tools.steps import PARALLEL, Outcome, pytest, run_steps, stream
+from tools.wheel import wheel
 
 
 def lint() -> Outcome:
@@ -64,6 +65,7 @@ def browser() -> Outcome:
 STEPS = {
     "lint": lint,
     "unit": unit,
+    "wheel": wheel,
     "mutations": mutations,
     "notebooks": stored,
     "experiments": test_experiments,

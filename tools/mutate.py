@@ -34,6 +34,7 @@ HEAVY = (
     "seaborn",
     "sklearn.covariance",
     "sklearn.datasets",
+    "sklearn.metrics",
     "sklearn.utils.validation",
     "sympy",
     "torch.func",

@@ -4,16 +4,20 @@ A folder named by the variable MI_DATA wins; otherwise files lie in the user's c
 ``python -m companion data fetch`` puts them. Nothing downloads on its own.
 """
 
-import hashlib
 import os
-import urllib.request
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+import pooch
+
 from mi_lib.validate import one_of
+
+SECONDS = 30  # without a byte, after which a download is given up
+TRIES = 3
 
 
 class MissingDataError(FileNotFoundError):
@@ -28,6 +32,10 @@ class DataFile:
     sha256: str
     url: str = ""
     how: str = ""  # how to get it where there is no address to fetch
+
+    def __post_init__(self):
+        if self.url and not self.url.startswith("https://"):
+            raise ValueError(f"{self.url} is not an address of https; name a host that has it")
 
 
 def _mnist(name: str, sha256: str) -> DataFile:
@@ -92,14 +100,14 @@ DATA: Mapping[str, tuple[DataFile, ...]] = MappingProxyType(
 def data_folder() -> Path:
     """MI_DATA where it is set, else the user's cache folder."""
     if named := os.environ.get("MI_DATA"):
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mi_lib"
+        return Path(named).expanduser()
+    return pooch.os_cache("mi_lib")
 
 
 def available(name: str) -> bool:
     """Whether all files of a data set are there (not whether they are whole)."""
     files = DATA[one_of("data set", name, DATA)]
-    return all((data_folder() / file.path).is_file() for file in files)
+    return all(_path(file).is_file() for file in files)
 
 
 def locate(name: str) -> tuple[Path, ...]:
@@ -107,8 +115,12 @@ def locate(name: str) -> tuple[Path, ...]:
     return tuple(_checked(file, name) for file in DATA[one_of("data set", name, DATA)])
 
 
+def _path(file: DataFile) -> Path:
+    return data_folder() / file.path
+
+
 def _checked(file: DataFile, name: str) -> Path:
-    path = data_folder() / file.path
+    path = _path(file)
     if not path.is_file():
         get = file.how or f"run `python -m companion data fetch {name}`"
         raise MissingDataError(
@@ -128,8 +140,7 @@ def _checked(file: DataFile, name: str) -> Path:
 @cache
 def digest(path: Path, mtime: int, size: int) -> str:
     """SHA-256 of a file; time and size are there so that a changed file is read again."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return pooch.file_hash(path)
 
 
 def fetch(name: str) -> list[Path]:
@@ -138,25 +149,36 @@ def fetch(name: str) -> list[Path]:
     A file is written under a temporary name and renamed when its hash is right, so a broken
     connection leaves nothing that looks whole.
     """
-    for file in DATA[one_of("data set", name, DATA)]:
-        target = data_folder() / file.path
-        if target.is_file():
-            continue
+    missing = [f for f in DATA[one_of("data set", name, DATA)] if not _path(f).is_file()]
+    for file in missing:
         if not file.url:
             raise MissingDataError(f"{file.path} has no address to fetch from; {file.how}")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_name(f"{target.name}.{os.getpid()}.part")
+    cache = pooch.create(
+        path=data_folder(),
+        base_url="",
+        registry={file.path: file.sha256 for file in missing},
+        urls={file.path: file.url for file in missing},
+        retry_if_failed=TRIES - 1,
+    )
+    get = pooch.HTTPDownloader(
+        progressbar=sys.stderr.isatty(),
+        timeout=SECONDS,
+        # As it lies there: a host must not pack it for the way, nor requests unpack what is packed.
+        headers={"Accept-Encoding": "identity"},
+    )
+    for file in missing:
         try:
-            urllib.request.urlretrieve(file.url, partial)
-            with partial.open("rb") as stream:
-                found = hashlib.file_digest(stream, "sha256").hexdigest()
-            if found != file.sha256:
-                raise ValueError(
-                    f"{file.url} gave a file of {partial.stat().st_size:,} bytes with SHA-256 "
-                    f"{found[:12]}..., expected {file.sha256[:12]}...: the download was cut or the "
-                    "host changed it; try again"
-                )
-            os.replace(partial, target)
-        finally:
-            partial.unlink(missing_ok=True)
+            cache.fetch(file.path, downloader=get)
+        except ValueError as error:
+            hashes, _, _ = str(error).partition(". ")
+            raise ValueError(
+                f"{file.url}: {hashes}: the download was cut or the host changed it; try again"
+            ) from None
+        except OSError as error:
+            raise OSError(
+                f"{file.url} could not be fetched: {error}; try again, or set MI_DATA to a folder "
+                f"that holds {file.path}"
+            ) from None
+        # Not for its owner alone, as temporary files are: a folder of data may be shared.
+        _path(file).chmod(0o644)
     return list(locate(name))

@@ -1,16 +1,24 @@
 r"""How well a score ranks positives above negatives: AUROC, average precision, and both curves.
 
-Ties are handled as everywhere in this field: a tie counts one half for the AUROC, and all pairs
-with one score enter the precision-recall curve together.
+The counting is scikit-learn's; here is what it leaves open: which scores are refused, and what a
+curve is between its thresholds. A tie counts one half for the AUROC, and all pairs with one score
+enter the precision-recall curve together.
 """
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from sklearn.metrics import (
+    average_precision_score,
+    precision_recall_curve,
+    roc_auc_score,
+    roc_curve,
+)
 
 Scores, Labels = Float[np.ndarray, " n"], Bool[np.ndarray, " n"]
 
 
-def _checked(scores: Scores, labels: Labels) -> tuple[np.ndarray, np.ndarray]:
+def _checked(scores: Scores, labels: Labels) -> tuple[Labels, Int[np.ndarray, " n"]]:
+    """Labels, and the places of the scores in their order: scikit-learn refuses infinite scores."""
     scores, labels = np.asarray(scores, float).ravel(), np.asarray(labels, bool).ravel()
     if scores.shape != labels.shape:
         raise ValueError(f"{scores.size} scores but {labels.size} labels; pass one label a score")
@@ -20,51 +28,35 @@ def _checked(scores: Scores, labels: Labels) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(
             f"{labels.sum()} of {labels.size} labels are positive; a ranking needs both kinds"
         )
-    return scores, labels
+    return labels, np.unique(scores, return_inverse=True)[1]
 
 
 def auroc(scores: Scores, labels: Labels) -> float:
-    r"""P(positive above negative) + half P(tie), from the ranks of the positives:
-
-    .. math:: \frac{\sum_{\text{pos}} \text{rank} - P(P+1)/2}{P N}
+    """P(positive above negative) + half P(tie).
 
     >>> auroc(np.array([3.0, 1.0, 1.0, 0.0]), np.array([True, True, False, False]))
     0.875
     """
-    scores, labels = _checked(scores, labels)
-    values, place, count = np.unique(scores, return_inverse=True, return_counts=True)
-    middle = np.cumsum(count) - (count - 1) / 2  # mean rank, from 1, of each value
-    positives = int(labels.sum())
-    above = middle[place][labels].sum() - positives * (positives + 1) / 2
-    return float(above / (positives * (labels.size - positives)))
-
-
-def counts(scores: Scores, labels: Labels) -> tuple[Int[np.ndarray, " t"], Int[np.ndarray, " t"]]:
-    """True and false positives when the threshold is lowered to each distinct score in turn."""
-    scores, labels = _checked(scores, labels)
-    order = np.argsort(-scores, kind="stable")
-    last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
-    true = np.cumsum(labels[order])[last]
-    return true, last + 1 - true
+    return float(roc_auc_score(*_checked(scores, labels)))
 
 
 def average_precision(scores: Scores, labels: Labels) -> float:
     r"""Precision averaged over the recall steps, :math:`\sum_t (R_t - R_{t-1}) P_t`."""
-    true, false = counts(scores, labels)
-    return float((np.diff(true, prepend=0) * true / (true + false)).sum() / true[-1])
+    return float(average_precision_score(*_checked(scores, labels)))
 
 
 def roc_at(scores: Scores, labels: Labels, grid: Float[np.ndarray, " g"]) -> np.ndarray:
     """True-positive rate at given false-positive rates, linear between thresholds."""
-    true, false = counts(scores, labels)
-    true, false = np.append(0, true), np.append(0, false)
+    false, true, _ = roc_curve(*_checked(scores, labels), drop_intermediate=False)
     # At a rate that several thresholds share, the curve is vertical: its top is wanted.
     keep = np.append(np.diff(false) > 0, True)
-    return np.interp(grid, false[keep] / false[-1], true[keep] / true[-1])
+    return np.interp(grid, false[keep], true[keep])
 
 
 def precision_at(scores: Scores, labels: Labels, grid: Float[np.ndarray, " g"]) -> np.ndarray:
     """Precision at the first threshold that reaches each recall of the grid."""
-    true, false = counts(scores, labels)
-    reached = np.searchsorted(true / true[-1], np.maximum(grid, 1 / true[-1]) - 1e-12)
-    return (true / (true + false))[reached]
+    labels, places = _checked(scores, labels)
+    precision, recall, _ = precision_recall_curve(labels, places)
+    # Searched from the highest threshold on; at least one pair, for at recall 0 there is none.
+    reached = np.searchsorted(recall[::-1], np.maximum(grid, 1 / labels.sum()) - 1e-12)
+    return precision[::-1][reached]
