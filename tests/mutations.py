@@ -34,16 +34,8 @@ GROUPS = [
             ),
             ("_STEP = 0.125", "_STEP = 2.0"),
             (
-                "np.log1p((sizes - 1) * np.exp(-divergence))",
-                "np.log1p(sizes * np.exp(-divergence))",
-            ),
-            (
-                "np.log1p((sizes - 1) * np.exp(-divergence))",
-                "np.log1p((sizes - 1) * np.exp(divergence))",
-            ),
-            (
-                'np.log1p(nonnegative_array(chi2, "chi2") / _tuple_sizes(k)) / scale',
-                'np.log1p(nonnegative_array(chi2, "chi2") / _tuple_sizes(k))',
+                'np.log1p(nonnegative_array(chi2, "chi2") / tuple_sizes(k)) / scale',
+                'np.log1p(nonnegative_array(chi2, "chi2") / tuple_sizes(k))',
             ),
             ("bound = divergence - np.log1p", "bound = divergence + np.log1p"),
             ("return mean_log_r - excess / scale", "return mean_log_r - excess"),
@@ -52,6 +44,21 @@ GROUPS = [
             (
                 'below = infonce_ceiling(middle, sizes.astype(int), "nats") < value',
                 'below = infonce_ceiling(middle, sizes.astype(int), "nats") > value',
+            ),
+        ],
+    ),
+    Group(
+        "companion.printed_bound",
+        "tests/test_bounds.py",
+        "formula_of_the_paper",
+        [
+            (
+                "np.log1p((sizes - 1) * np.exp(-divergence))",
+                "np.log1p(sizes * np.exp(-divergence))",
+            ),
+            (
+                "np.log1p((sizes - 1) * np.exp(-divergence))",
+                "np.log1p((sizes - 1) * np.exp(divergence))",
             ),
         ],
     ),
@@ -121,28 +128,34 @@ GROUPS = [
                 "alpha * own + (1 - alpha) * rest / (k - 1)",
                 "(1 - alpha) * own + alpha * rest / (k - 1)",
             ),
-            ("letters.draws(letters.q0, k - 1)", "letters.draws(letters.q0, k)"),
-            ("letters.draws(letters.q0, k - 1)", "letters.draws(letters.q1, k - 1)"),
-            ("letters.log(letters.r[i]) - (weights", "letters.log(letters.r[i]) + (weights"),
-            ("letters.draws(letters.q0, m * (k - 1))", "letters.draws(letters.q0, m * k)"),
+            ("alphabet.draws(alphabet.q0, k - 1)", "alphabet.draws(alphabet.q0, k)"),
+            ("alphabet.draws(alphabet.q0, k - 1)", "alphabet.draws(alphabet.q1, k - 1)"),
+            ("alphabet.log(alphabet.r[i]) - (weights", "alphabet.log(alphabet.r[i]) + (weights"),
+            ("alphabet.draws(alphabet.q0, m * (k - 1))", "alphabet.draws(alphabet.q0, m * k)"),
             (
-                "(positives @ letters.r + rest[drawn]) / (m * k)",
-                "(positives @ letters.r + rest[drawn]) / k",
+                "(positives @ alphabet.r + rest[drawn]) / (m * k)",
+                "(positives @ alphabet.r + rest[drawn]) / k",
             ),
-            ("value = value + k * letters.q1[i]", "value = value + letters.q1[i]"),
-            ("_mean_loss(letters, [i], k - 1, nu, rule)", "_mean_loss(letters, [i], k, nu, rule)"),
+            ("value = value + k * alphabet.q1[i]", "value = value + alphabet.q1[i]"),
             (
-                "value = value + nu * _mean_loss(letters, [], k, nu, rule)",
-                "value = value + _mean_loss(letters, [], k, nu, rule)",
+                "_mean_loss(alphabet, [i], k - 1, nu, rule)",
+                "_mean_loss(alphabet, [i], k, nu, rule)",
             ),
-            ("return letters.answer(value / (k + nu))", "return letters.answer(value / k)"),
+            (
+                "value = value + nu * _mean_loss(alphabet, [], k, nu, rule)",
+                "value = value + _mean_loss(alphabet, [], k, nu, rule)",
+            ),
+            ("return alphabet.answer(value / (k + nu))", "return alphabet.answer(value / k)"),
             ("z = len(anchor) if own else 0", "z = 0"),
-            ("letters.mean(letters.r, letters.q1) - 1", "letters.mean(letters.r, letters.q1)"),
             (
-                "mean_r = letters.mean(letters.r, letters.q0)",
-                "mean_r = letters.mean(letters.r, letters.q1)",
+                "alphabet.mean(alphabet.r, alphabet.q1) - 1",
+                "alphabet.mean(alphabet.r, alphabet.q1)",
             ),
-            ("letters.mean_log_r() - mean_r + 1)", "letters.mean_log_r() - mean_r)"),
+            (
+                "mean_r = alphabet.mean(alphabet.r, alphabet.q0)",
+                "mean_r = alphabet.mean(alphabet.r, alphabet.q1)",
+            ),
+            ("alphabet.mean_log_r() - mean_r + 1)", "alphabet.mean_log_r() - mean_r)"),
         ],
     ),
     Group(
@@ -400,7 +413,7 @@ GROUPS = [
     ),
     Group(
         "companion.ratio_distribution",
-        "tests/test_ratio_law.py",
+        "tests/test_ratio_distribution.py",
         "attain or nats or refused or sampling",
         [
             ("decay.sum(1) ** (k - 1)", "decay.sum(1) ** k"),
@@ -609,6 +622,15 @@ GROUPS = [
             ("np.ma.is_masked(values)", "False"),
             ("values.detach().to_dense()", "values.detach()"),
             ("len(by_name) == len(fitted)", "False"),
+        ],
+    ),
+    Group(
+        "mi_lib.inference.storage",
+        "tests/test_estimator.py",
+        "were_renamed",
+        [
+            ('{"letters": "symbol_side"}', '{"symbol_side": "symbol_side"}'),
+            ("if names.keys() <= own.keys()", ""),
         ],
     ),
     Group(
