@@ -1,7 +1,7 @@
-r"""The K-way Jensen-Shannon divergence from the law of the ratio alone.
+r"""The K-way Jensen-Shannon divergence from the distribution of the ratio alone.
 
-What InfoNCE can reach depends on q1 and q0 only through the law Q of r(x) = q1(x)/q0(x), x ~ q0. So
-the value is known before any training wherever that law is known.
+What InfoNCE can reach depends on q1 and q0 only through the distribution Q of r(x) = q1(x)/q0(x),
+x ~ q0. So the value is known before any training wherever that distribution is known.
 """
 
 import math
@@ -19,7 +19,7 @@ from mi_lib.validate import nats_per, nonnegative_array, whole_number
 _STEP, _LOW, _HIGH = 0.02, -50.0, 60.0  # of log t; the integrand is analytic in log t
 
 
-def jsd_of_law(ratios: ArrayLike, weights: ArrayLike, k: int, unit: str = "bits") -> float:
+def jsd_of_distribution(ratios: ArrayLike, weights: ArrayLike, k: int, unit: str = "bits") -> float:
     r"""The K-way JSD of any pair whose ratio takes ``ratios`` with q0-probabilities ``weights``.
 
     .. math:: D_{K\text{-JS}} = D + \log K
@@ -28,7 +28,7 @@ def jsd_of_law(ratios: ArrayLike, weights: ArrayLike, k: int, unit: str = "bits"
 
     by the trapezoidal rule in log t.
 
-    >>> round(jsd_of_law([0, 4], [3 / 4, 1 / 4], 4), 4)
+    >>> round(jsd_of_distribution([0, 4], [3 / 4, 1 / 4], 4), 4)
     1.324
     """
     k = whole_number(k, "k", 2)

@@ -1,7 +1,7 @@
 """Distributions on a finite alphabet, and all the counts that draws from them can have.
 
 One class serves floats and exact numbers (sympy, `fractions.Fraction`): what an expectation needs
-of an alphabet is its letters' probabilities, the logarithm, and the multinomial counts.
+of an alphabet is its symbols' probabilities, the logarithm, and the multinomial counts.
 """
 
 import math
@@ -26,7 +26,7 @@ def _as_numbers(values: Numbers, name: str, exact: bool) -> np.ndarray:
     """Nonnegative finite numbers: float64, or sympy objects when ``exact``."""
     array = np.array(values, dtype=object)
     if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"{name} has shape {array.shape}; pass one number per letter")
+        raise ValueError(f"{name} has shape {array.shape}; pass one number per symbol")
     if exact:
         array = np.array([sp.sympify(v) for v in array], dtype=object)
         bad = [v for v in array if v.is_negative or v.is_finite is False]
@@ -60,7 +60,7 @@ def _distribution(values: Numbers, name: str, exact: bool) -> np.ndarray:
 
 
 class Alphabet:
-    """The laws q1 and q0 and a critic r on one alphabet, all floats or all exact.
+    """The distributions q1 and q0 and a critic r on one alphabet, all floats or all exact.
 
     Without a critic, r is the true ratio q1/q0 (0 where both vanish).
 
@@ -73,11 +73,11 @@ class Alphabet:
         self.q1 = _distribution(q1, "q1", self.exact)
         self.q0 = _distribution(q0, "q0", self.exact)
         if self.q1.shape != self.q0.shape:
-            raise ValueError(f"q1 has {self.q1.size} letters but q0 has {self.q0.size}")
+            raise ValueError(f"q1 has {self.q1.size} symbols but q0 has {self.q0.size}")
         self.support = [i for i, p in enumerate(self.q1) if p != 0]
         if bad := [i for i in self.support if self.q0[i] == 0]:
             raise ValueError(
-                f"letter {bad[0]} has q0 = 0 but q1 = {self.q1[bad[0]]}: the ratio q1/q0 is "
+                f"symbol {bad[0]} has q0 = 0 but q1 = {self.q1[bad[0]]}: the ratio q1/q0 is "
                 "infinite there; give q0 mass wherever q1 has some"
             )
         if r is None:
@@ -85,9 +85,9 @@ class Alphabet:
             r = [p / q if q != 0 else zero for p, q in zip(self.q1, self.q0, strict=True)]
         self.r = _as_numbers(r, "critic", self.exact)
         if self.r.shape != self.q1.shape:
-            raise ValueError(f"the critic has {self.r.size} letters but q1 has {self.q1.size}")
+            raise ValueError(f"the critic has {self.r.size} symbols but q1 has {self.q1.size}")
         if bad := [i for i in self.support if self.r[i] == 0]:
-            raise ValueError(f"the critic is 0 at letter {bad[0]}, where q1 > 0; make it positive")
+            raise ValueError(f"the critic is 0 at symbol {bad[0]}, where q1 > 0; make it positive")
         nats_per(unit)
         self.scale = {"bits": sp.log(2) if self.exact else math.log(2), "nats": 1}[unit]
 
@@ -97,21 +97,21 @@ class Alphabet:
             return np.vectorize(sp.log, otypes=[object])(value)[()]
         return np.log(value)
 
-    def draws(self, law: np.ndarray, total: int) -> tuple[Int[np.ndarray, "n letters"], np.ndarray]:
-        """All counts of ``total`` draws from ``law``, and their probabilities."""
-        counts = compositions(total, law.size)
+    def draws(self, q: np.ndarray, total: int) -> tuple[Int[np.ndarray, "n symbols"], np.ndarray]:
+        """All counts of ``total`` draws from the distribution ``q``, and their probabilities."""
+        counts = compositions(total, q.size)
         if self.exact:
             weights = [
-                _multinomial(c) * sp.prod(p**i for p, i in zip(law, c, strict=True))
+                _multinomial(c) * sp.prod(p**i for p, i in zip(q, c, strict=True))
                 for c in counts.tolist()
             ]
             return counts, np.array(weights, dtype=object)
-        log_weights = _log_multinomial(total, law.size) + xlogy(counts, law).sum(1)
+        log_weights = _log_multinomial(total, q.size) + xlogy(counts, q).sum(1)
         return counts, np.exp(log_weights)
 
-    def mean(self, values: np.ndarray, law: np.ndarray) -> Any:
-        """E_law[values], skipping letters of probability zero."""
-        return sum(p * v for p, v in zip(law, values, strict=True) if p != 0)
+    def mean(self, values: np.ndarray, q: np.ndarray) -> Any:
+        """E_q[values], skipping symbols of probability zero."""
+        return sum(p * v for p, v in zip(q, values, strict=True) if p != 0)
 
     def mean_log_r(self) -> Any:
         """E_q1[log r] in nats."""

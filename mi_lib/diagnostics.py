@@ -58,12 +58,12 @@ def mean_of_exp(values: Float[np.ndarray, "n p"]) -> tuple[float, float]:
 
 
 def reliability(
-    own: Float[np.ndarray, " n"], strangers: Float[np.ndarray, "n p"]
+    own: Float[np.ndarray, " n"], negatives: Float[np.ndarray, "n p"]
 ) -> tuple[Float[np.ndarray, " b"], Float[np.ndarray, " b"], Float[np.ndarray, " b"]]:
     """Posterior that a pair is true, against how often it is: mean posterior, frequency and weight
     of each bin. True and random pairs are equally likely beforehand."""
-    chance = special.expit(np.concatenate([own, strangers.ravel()]))
-    weight = np.repeat([0.5 / len(own), 0.5 / strangers.size], [len(own), strangers.size])
+    chance = special.expit(np.concatenate([own, negatives.ravel()]))
+    weight = np.repeat([0.5 / len(own), 0.5 / negatives.size], [len(own), negatives.size])
     bins = np.minimum((chance * BINS).astype(int), BINS - 1)
     total = np.bincount(bins, weight, BINS)
     true = np.bincount(bins[: len(own)], weight[: len(own)], BINS)
@@ -100,11 +100,11 @@ def check(
     duplicates: float,
 ) -> list[Diagnostic]:
     """All checks of one fit; scores and spreads are in nats, what is shown is in bits."""
-    own, strangers = scores[:, 0], scores[:, 1:]
+    own, negatives = scores[:, 0], scores[:, 1:]
     value, bit = float(own.mean()), math.log(2)
-    scale, scale_error = mean_of_exp(strangers)
+    scale, scale_error = mean_of_exp(negatives)
     inverse, inverse_error = mean_of_exp(-own[:, None])
-    posterior, frequency, weight = reliability(own, strangers)
+    posterior, frequency, weight = reliability(own, negatives)
     gap = float((weight * np.abs(posterior - frequency)).sum())
     slope = float(np.median(slopes[:, :-1].min(1)))
     held_dv = value - math.log(scale)
@@ -147,7 +147,7 @@ def check(
             (value - held_dv) / bit,
             "within 0.05 + 5 %",
             abs(value - held_dv) / bit <= 0.05 + 0.05 * value / bit,
-            "Two readings of one critic disagree: report the lower one.",
+            "Two estimates from one critic disagree: report the lower one.",
         ),
         Diagnostic(
             "folds beyond chance, bits",
@@ -169,7 +169,7 @@ def check(
             (math.log(batch) - value) / bit,
             "above 1",
             (math.log(batch) - value) / bit > 1,
-            "The batch shows too few strangers for so large a ratio: raise `batch`.",
+            "The batch shows too few negatives for so large a ratio: raise `batch`.",
         ),
         Diagnostic(
             "share of repeated rows",

@@ -1,7 +1,7 @@
 """Exact expectations for distributions on finite alphabets.
 
-A tuple of K letters enters every objective here only through how often each letter occurs, so an
-expectation over K draws is a sum over multinomial counts: C(K + n - 1, n - 1) terms for n letters
+A tuple of K symbols enters every objective here only through how often each symbol occurs, so an
+expectation over K draws is a sum over multinomial counts: C(K + n - 1, n - 1) terms for n symbols
 instead of n^K. Give floats for floating-point answers; give sympy numbers or symbols (or
 `fractions.Fraction`) for exact ones, at small K.
 
@@ -37,8 +37,8 @@ def kl(q1: Numbers, q0: Numbers, unit: str = "bits") -> Any:
     >>> kl((0, 1), (0.75, 0.25))
     2.0
     """
-    letters = Alphabet(q1, q0, None, unit)
-    return letters.answer(letters.mean_log_r())
+    alphabet = Alphabet(q1, q0, None, unit)
+    return alphabet.answer(alphabet.mean_log_r())
 
 
 def chi_square(q1: Numbers, q0: Numbers) -> Any:
@@ -47,8 +47,8 @@ def chi_square(q1: Numbers, q0: Numbers) -> Any:
     >>> chi_square((0, 1), (0.75, 0.25))
     3.0
     """
-    letters = Alphabet(q1, q0, None)
-    return letters.answer(letters.mean(letters.r, letters.q1) - 1)
+    alphabet = Alphabet(q1, q0, None)
+    return alphabet.answer(alphabet.mean(alphabet.r, alphabet.q1) - 1)
 
 
 def infonce(r: Numbers, q1: Numbers, q0: Numbers, k: int, unit: str = "bits") -> Any:
@@ -91,22 +91,24 @@ def alpha_infonce(
     0.0
     """
     k = whole_number(k, "k", 2)
-    letters = Alphabet(q1, q0, r, unit)
+    alphabet = Alphabet(q1, q0, r, unit)
     if not 0 <= float(real_number(alpha, "alpha")) <= 1:
         raise ValueError(f"alpha={alpha!r} is outside [0, 1]; it weights the positive in the mean")
-    alpha = sp.sympify(alpha) if letters.exact else float(alpha)
-    return _tuple_value(letters, k, lambda own, rest: alpha * own + (1 - alpha) * rest / (k - 1))
+    alpha = sp.sympify(alpha) if alphabet.exact else float(alpha)
+    return _tuple_value(alphabet, k, lambda own, rest: alpha * own + (1 - alpha) * rest / (k - 1))
 
 
-def _tuple_value(letters: Alphabet, k: int, denominator: Callable) -> Any:
+def _tuple_value(alphabet: Alphabet, k: int, denominator: Callable) -> Any:
     """E log r(x1)/denominator(r(x1), sum of r over the K - 1 negatives)."""
-    counts, weights = letters.draws(letters.q0, k - 1)
-    rest, drawn = counts @ letters.r, weights != 0
+    counts, weights = alphabet.draws(alphabet.q0, k - 1)
+    rest, drawn = counts @ alphabet.r, weights != 0
     value = 0
-    for i in letters.support:
-        logs = letters.log(denominator(letters.r[i], rest[drawn]))
-        value = value + letters.q1[i] * (letters.log(letters.r[i]) - (weights[drawn] * logs).sum())
-    return letters.answer(value)
+    for i in alphabet.support:
+        logs = alphabet.log(denominator(alphabet.r[i], rest[drawn]))
+        value = value + alphabet.q1[i] * (
+            alphabet.log(alphabet.r[i]) - (weights[drawn] * logs).sum()
+        )
+    return alphabet.answer(value)
 
 
 def ml_infonce(r: Numbers, q1: Numbers, q0: Numbers, k: int, m: int, unit: str = "bits") -> Any:
@@ -123,15 +125,15 @@ def ml_infonce(r: Numbers, q1: Numbers, q0: Numbers, k: int, m: int, unit: str =
     True
     """
     k, m = whole_number(k, "k", 1), whole_number(m, "m", 1)
-    letters = Alphabet(q1, q0, r, unit)
-    counts, weights = letters.draws(letters.q0, m * (k - 1))
-    rest, drawn = counts @ letters.r, weights != 0
-    value = letters.mean_log_r()
-    for positives, weight in zip(*letters.draws(letters.q1, m), strict=True):
+    alphabet = Alphabet(q1, q0, r, unit)
+    counts, weights = alphabet.draws(alphabet.q0, m * (k - 1))
+    rest, drawn = counts @ alphabet.r, weights != 0
+    value = alphabet.mean_log_r()
+    for positives, weight in zip(*alphabet.draws(alphabet.q1, m), strict=True):
         if weight != 0:
-            logs = letters.log((positives @ letters.r + rest[drawn]) / (m * k))
+            logs = alphabet.log((positives @ alphabet.r + rest[drawn]) / (m * k))
             value = value - weight * (weights[drawn] * logs).sum()
-    return letters.answer(value)
+    return alphabet.answer(value)
 
 
 def anchored_risk(
@@ -152,46 +154,46 @@ def anchored_risk(
     rule = Log() if rule is None else rule
     k = whole_number(k, "k", 1)
     anchor_weight(nu, k, rule)
-    letters = Alphabet(q1, q0, r)
-    nu = sp.sympify(nu) if letters.exact else float(nu)
+    alphabet = Alphabet(q1, q0, r)
+    nu = sp.sympify(nu) if alphabet.exact else float(nu)
     value = 0
-    for i in letters.support:
-        value = value + k * letters.q1[i] * _mean_loss(letters, [i], k - 1, nu, rule)
+    for i in alphabet.support:
+        value = value + k * alphabet.q1[i] * _mean_loss(alphabet, [i], k - 1, nu, rule)
     if nu != 0:
-        value = value + nu * _mean_loss(letters, [], k, nu, rule)
-    return letters.answer(value / (k + nu))
+        value = value + nu * _mean_loss(alphabet, [], k, nu, rule)
+    return alphabet.answer(value / (k + nu))
 
 
-def _mean_loss(letters: Alphabet, own: list[int], draws: int, nu: Any, rule: ScoringRule) -> Any:
-    """E lambda_z over tuples of the letters ``own`` and ``draws`` more from q0.
+def _mean_loss(alphabet: Alphabet, own: list[int], draws: int, nu: Any, rule: ScoringRule) -> Any:
+    """E lambda_z over tuples of the symbols ``own`` and ``draws`` more from q0.
 
-    z is the class of the first letter of ``own``, or class 0 when ``own`` is empty.
+    z is the class of the first symbol of ``own``, or class 0 when ``own`` is empty.
     """
-    counts, weights = letters.draws(letters.q0, draws)
+    counts, weights = alphabet.draws(alphabet.q0, draws)
     counts, weights = counts[weights != 0], weights[weights != 0]
     anchor = [nu] if nu != 0 else []
     z = len(anchor) if own else 0
-    head = np.array(anchor + [letters.r[i] for i in own], dtype=letters.r.dtype)
+    head = np.array(anchor + [alphabet.r[i] for i in own], dtype=alphabet.r.dtype)
     mean = 0
     for start in range(0, len(counts), _ROWS):
         rows = counts[start : start + _ROWS]
-        tuples = np.repeat(np.tile(np.arange(letters.r.size), len(rows)), rows.ravel())
-        log_eta = _log_posteriors(letters, head, tuples.reshape(len(rows), draws))
+        tuples = np.repeat(np.tile(np.arange(alphabet.r.size), len(rows)), rows.ravel())
+        log_eta = _log_posteriors(alphabet, head, tuples.reshape(len(rows), draws))
         mean = mean + (weights[start : start + _ROWS] * np.asarray(rule.loss(log_eta, z))).sum()
     return mean
 
 
-def _log_posteriors(letters: Alphabet, head: np.ndarray, tuples: np.ndarray) -> Any:
-    """Log class probabilities proportional to (head, r at the letters of each tuple)."""
+def _log_posteriors(alphabet: Alphabet, head: np.ndarray, tuples: np.ndarray) -> Any:
+    """Log class probabilities proportional to (head, r at the symbols of each tuple)."""
 
     def rows(first: np.ndarray, table: np.ndarray) -> np.ndarray:
         return np.concatenate([np.tile(first, (len(tuples), 1)), table[tuples]], 1)
 
-    if letters.exact:
-        scores = rows(head, letters.r)
+    if alphabet.exact:
+        scores = rows(head, alphabet.r)
         return SymTensor(scores / scores.sum(1, keepdims=True)).log()
     with np.errstate(divide="ignore"):
-        log_scores = rows(np.log(head), np.log(letters.r))
+        log_scores = rows(np.log(head), np.log(alphabet.r))
     return torch.from_numpy(log_scores).log_softmax(-1)
 
 
@@ -201,18 +203,20 @@ def generalised_dv(r: Numbers, q1: Numbers, q0: Numbers, beta: Any, unit: str = 
     >>> generalised_dv((0, 4), (0, 1), (0.75, 0.25), 1.0)
     2.0
     """
-    letters = Alphabet(q1, q0, r, unit)
-    mean_r = letters.mean(letters.r, letters.q0)
-    if not letters.exact:
+    alphabet = Alphabet(q1, q0, r, unit)
+    mean_r = alphabet.mean(alphabet.r, alphabet.q0)
+    if not alphabet.exact:
         return bounds.generalised_dv(
-            float(letters.mean_log_r() / letters.scale), mean_r, beta, unit
+            float(alphabet.mean_log_r() / alphabet.scale), mean_r, beta, unit
         )
     beta = sp.sympify(beta)
     if beta is sp.nan or beta.is_negative:
         raise ValueError(f"beta={beta} must be >= 0 (0 gives DV, inf gives NWJ)")
     if beta == sp.oo:
-        return letters.answer(letters.mean_log_r() - mean_r + 1)
-    return letters.answer(letters.mean_log_r() - (1 + beta) * sp.log((beta + mean_r) / (1 + beta)))
+        return alphabet.answer(alphabet.mean_log_r() - mean_r + 1)
+    return alphabet.answer(
+        alphabet.mean_log_r() - (1 + beta) * sp.log((beta + mean_r) / (1 + beta))
+    )
 
 
 def dv(r: Numbers, q1: Numbers, q0: Numbers, unit: str = "bits") -> Any:

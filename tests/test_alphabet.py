@@ -25,14 +25,14 @@ def test_compositions_are_all_the_ordered_sums_once(total, parts):
     assert {tuple(row) for row in rows.tolist()} == expected
 
 
-@pytest.mark.parametrize("law", [(0.2, 0.5, 0.3), (0.0, 1.0), (0.5, 0.0, 0.5), (1.0,)])
+@pytest.mark.parametrize("q", [(0.2, 0.5, 0.3), (0.0, 1.0), (0.5, 0.0, 0.5), (1.0,)])
 @pytest.mark.parametrize("total", [0, 1, 4])
-def test_draws_have_the_probabilities_of_all_sequences(law, total):
+def test_draws_have_the_probabilities_of_all_sequences(q, total):
     expected = Counter()
-    for sequence in product(range(len(law)), repeat=total):
-        counts = tuple(sequence.count(i) for i in range(len(law)))
-        expected[counts] += math.prod(law[i] for i in sequence)
-    counts, weights = Alphabet(law, law).draws(np.array(law), total)
+    for sequence in product(range(len(q)), repeat=total):
+        counts = tuple(sequence.count(i) for i in range(len(q)))
+        expected[counts] += math.prod(q[i] for i in sequence)
+    counts, weights = Alphabet(q, q).draws(np.array(q), total)
     found = {tuple(c): w for c, w in zip(counts.tolist(), weights, strict=True)}
     assert found.keys() == expected.keys()
     for key, weight in found.items():
@@ -40,8 +40,8 @@ def test_draws_have_the_probabilities_of_all_sequences(law, total):
 
 
 def test_exact_draws_sum_to_one_and_equal_the_float_ones():
-    law = (R(1, 7), R(2, 7), R(4, 7))
-    exact, floats = Alphabet(law, law), Alphabet([1 / 7, 2 / 7, 4 / 7], [1 / 7, 2 / 7, 4 / 7])
+    q = (R(1, 7), R(2, 7), R(4, 7))
+    exact, floats = Alphabet(q, q), Alphabet([1 / 7, 2 / 7, 4 / 7], [1 / 7, 2 / 7, 4 / 7])
     counts, weights = exact.draws(exact.q0, 5)
     same, approximate = floats.draws(floats.q0, 5)
     assert sum(weights) == 1
@@ -50,11 +50,11 @@ def test_exact_draws_sum_to_one_and_equal_the_float_ones():
 
 
 def test_the_weights_of_many_draws_sum_to_one():
-    letters = Alphabet((0.1, 0.2, 0.3, 0.4), (0.25,) * 4)
-    counts, weights = letters.draws(letters.q1, 64)
+    alphabet = Alphabet((0.1, 0.2, 0.3, 0.4), (0.25,) * 4)
+    counts, weights = alphabet.draws(alphabet.q1, 64)
     assert len(counts) == math.comb(67, 3)
     assert weights.sum() == pytest.approx(1, abs=1e-11)
-    np.testing.assert_allclose(weights @ counts, 64 * letters.q1, rtol=1e-11)
+    np.testing.assert_allclose(weights @ counts, 64 * alphabet.q1, rtol=1e-11)
 
 
 def test_the_default_critic_is_the_ratio():
@@ -63,10 +63,10 @@ def test_the_default_critic_is_the_ratio():
 
 
 def test_means():
-    letters = Alphabet((0.25, 0.75), (0.5, 0.5), (2.0, 8.0))
-    assert letters.mean(letters.r, letters.q0) == 5.0
-    assert letters.mean(np.array([np.inf, 3.0]), np.array([0.0, 1.0])) == 3.0
-    assert letters.mean_log_r() == pytest.approx(2.5 * math.log(2))
+    alphabet = Alphabet((0.25, 0.75), (0.5, 0.5), (2.0, 8.0))
+    assert alphabet.mean(alphabet.r, alphabet.q0) == 5.0
+    assert alphabet.mean(np.array([np.inf, 3.0]), np.array([0.0, 1.0])) == 3.0
+    assert alphabet.mean_log_r() == pytest.approx(2.5 * math.log(2))
 
 
 def test_units_and_normal_form():
@@ -79,8 +79,8 @@ def test_units_and_normal_form():
 
 def test_equal_exact_answers_are_the_same_expression():
     half = (R(1, 2), R(1, 2))
-    letters = Alphabet(half, half)
-    assert letters.answer(sp.log(6)) == letters.answer(sp.log(2) + sp.log(3))
+    alphabet = Alphabet(half, half)
+    assert alphabet.answer(sp.log(6)) == alphabet.answer(sp.log(2) + sp.log(3))
 
 
 @pytest.mark.parametrize(
@@ -100,5 +100,5 @@ def test_what_counts_as_exact(numbers, exact):
 
 
 def test_fractions_become_sympy_numbers():
-    letters = Alphabet((Fraction(1, 4), Fraction(3, 4)), (Fraction(1, 2), Fraction(1, 2)))
-    assert letters.r.tolist() == [R(1, 2), R(3, 2)]
+    alphabet = Alphabet((Fraction(1, 4), Fraction(3, 4)), (Fraction(1, 2), Fraction(1, 2)))
+    assert alphabet.r.tolist() == [R(1, 2), R(3, 2)]

@@ -32,7 +32,7 @@ def test_the_channel_carries_what_it_says(bits):
     task = Channel(LABELS)
     x, y = task.draw(bits, 4000, generators(0))
     equal = (x[0] == y[0]).sum(-1).numpy()
-    ratios, weights = task.ratio_law(bits)
+    ratios, weights = task.ratio_distribution(bits)
     with np.errstate(divide="ignore"):
         log_r = np.log2(ratios)[equal]
     assert abs(log_r.mean() - bits) <= 4 * log_r.std() / math.sqrt(len(log_r)) + 1e-9
@@ -41,7 +41,7 @@ def test_the_channel_carries_what_it_says(bits):
 
 
 def test_the_targets_of_the_benchmark():
-    """K = 64 at 2, 4, 6, 8, 10 bits; at 10 bits the extremal law of the ceiling."""
+    """K = 64 at 2, 4, 6, 8, 10 bits; at 10 bits the extremal distribution of the ceiling."""
     task = Channel(LABELS)
     found = [round(task.k_way_jsd(bits, 64), 4) for bits in (2, 4, 6, 8, 10)]
     assert found == [1.9028, 3.5444, 4.7777, 5.5604, 5.9392]

@@ -65,7 +65,7 @@ def test_independent_data_give_next_to_nothing():
     assert est.mi_ <= 0.05 and est.interval_[0] == 0 and est.lower_bound_ == 0
 
 
-def test_letters_give_the_information_of_their_table():
+def test_symbols_give_the_information_of_their_table():
     rng = np.random.default_rng(3)
     x = rng.integers(0, 4, 2_000)
     y = np.where(rng.random(2_000) < 0.8, x, rng.integers(0, 4, 2_000))
@@ -76,8 +76,8 @@ def test_letters_give_the_information_of_their_table():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_rare_letters_do_not_explode(seed):
-    """Rounded normal numbers have a letter or two that most folds never train on."""
+def test_rare_symbols_do_not_explode(seed):
+    """Rounded normal numbers have a symbol or two that most folds never train on."""
     x = np.round(np.random.default_rng(seed).standard_normal(1000))
     shares = np.unique(x, return_counts=True)[1] / len(x)
     entropy = -(shares * np.log2(shares)).sum()
@@ -173,14 +173,14 @@ def test_recovering_from_a_bad_half_fit_is_no_information():
     assert est.mi_ < 0.1 and est.interval_[0] == 0 < est.interval_[1]
 
 
-def test_copied_rows_are_seen_beside_letters():
+def test_copied_rows_are_seen_beside_symbols():
     x = np.repeat(np.random.default_rng(0).standard_normal(30), 10)
     y = np.repeat(np.array(["u", "v"] * 15), 10)
     found = {d.name: d for d in MIEstimator(random_state=0, **SMALL).fit(x, y).diagnostics_}
     repeated = found["share of repeated rows"]
     assert repeated.value == pytest.approx(0.9) and not repeated.ok
-    letters = MIEstimator(random_state=0, **SMALL).fit(np.where(x > 0, "a", "b"), y)
-    assert {d.name: d.value for d in letters.diagnostics_}["share of repeated rows"] == 0
+    symbols = MIEstimator(random_state=0, **SMALL).fit(np.where(x > 0, "a", "b"), y)
+    assert {d.name: d.value for d in symbols.diagnostics_}["share of repeated rows"] == 0
 
 
 def test_parts_can_be_left_out():
@@ -212,14 +212,44 @@ def test_what_is_saved_loads_without_pickle_and_scores_alike(fitted, tmp_path):
     assert str(loaded.report()) == str(est.report())
 
 
-def test_letters_survive_saving(tmp_path):
+def test_symbols_survive_saving(tmp_path):
     x, y = gaussian(120)
     frame = pd.DataFrame({"a": np.where(x > 0, "u", "v"), "b": x})
     for side in (frame, frame[["a"]], frame[["b"]]):
         est = MIEstimator(random_state=0, **SMALL).fit(side, np.where(y > 0, 1, 2))
-        loaded = MIEstimator.load(est.save(tmp_path / "letters.npz"))
+        loaded = MIEstimator.load(est.save(tmp_path / "symbols.npz"))
         again = loaded.pmi(side, np.where(y > 0, 1, 2))
         assert again == pytest.approx(est.pmi(side, np.where(y > 0, 1, 2)))
+
+
+OLD = {  # files that commit 4eab6fd wrote: the estimate and the pmi of three new pairs
+    "numbers": (
+        0.536314648,
+        ([-1.0, 0.0, 2.0], [-1.0, 1.0, 1.0]),
+        [1.7722829, -0.8437873, -0.4394389],
+    ),
+    "symbols": (
+        0.0,
+        (["low", "high", "high"], [-1.0, 0.0, 2.0]),
+        [0.5496314, -0.7062992, 0.4675836],
+    ),
+    "counts": (
+        0.0782406856,
+        (["low", "high", "high"], list("aac")),
+        [0.6600367, -2.6405976, 0.5957699],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OLD)
+def test_a_file_from_before_attributes_were_renamed_loads_and_is_written_alike(kind, tmp_path):
+    path = Path(__file__).with_name(f"saved_estimator_v2_{kind}.npz")
+    mi, pairs, pmi = OLD[kind]
+    loaded = MIEstimator.load(path)
+    assert loaded.mi_ == pytest.approx(mi) and loaded.pmi(*pairs) == pytest.approx(pmi, abs=1e-5)
+    with np.load(path) as old, np.load(loaded.save(tmp_path / "again")) as new:
+        assert new.files == old.files
+        assert all(np.array_equal(new[name], old[name]) for name in old.files)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 broken"])
@@ -315,8 +345,8 @@ def test_the_matrix_keeps_constant_columns_and_refuses_what_it_does_not_do():
 def test_the_matrix_is_symmetric_and_finds_the_pairs():
     x, y = gaussian(300)
     rng = np.random.default_rng(6)
-    letters = np.where(x > 0, "u", "v")
-    frame = pd.DataFrame({"x": x, "y": y, "n": rng.standard_normal(300), "l": letters})
+    symbols = np.where(x > 0, "u", "v")
+    frame = pd.DataFrame({"x": x, "y": y, "n": rng.standard_normal(300), "l": symbols})
     found = mi_matrix(frame, random_state=0, folds=3, steps=40)
     values = found.mi.to_numpy()
     assert list(found.mi.columns) == ["x", "y", "n", "l"]
@@ -338,9 +368,9 @@ def test_stacked_problems_are_fitted_as_they_are_alone():
     problems = [(columns[0], columns[1]), (columns[0], columns[2])]
     together = crossfit.cross_fit(problems, plan)
     alone = crossfit.cross_fit(problems[:1], plan)
-    assert together[0].start_only == pytest.approx(alone[0].start_only)
+    assert together[0].parametric_only == pytest.approx(alone[0].parametric_only)
     assert together[0].scores == pytest.approx(alone[0].scores, abs=1e-4)
-    assert together[1].start_only != pytest.approx(together[0].start_only)
+    assert together[1].parametric_only != pytest.approx(together[0].parametric_only)
 
 
 def test_memory_grows_linearly():
@@ -534,11 +564,11 @@ def test_pairs_needed_is_the_pilot_scaled_by_the_square_of_the_width(fitted):
 
 def test_a_learning_curve_has_one_fit_a_size():
     x, y = gaussian(300)
-    letters = np.where(y > 0, "up", "down")
-    curve = learning_curve(x, letters, [60, 300], random_state=0, **SMALL)
+    symbols = np.where(y > 0, "up", "down")
+    curve = learning_curve(x, symbols, [60, 300], random_state=0, **SMALL)
     assert curve["pairs"].tolist() == [60, 300]
     order = np.random.default_rng(0).permutation(300)
-    last = MIEstimator(random_state=0, **SMALL).fit(x[order], letters[order])
+    last = MIEstimator(random_state=0, **SMALL).fit(x[order], symbols[order])
     assert curve["mi"].iloc[-1] == pytest.approx(last.mi_, abs=1e-6)
     assert curve["low"].iloc[-1] <= curve["mi"].iloc[-1] <= curve["high"].iloc[-1]
     with pytest.raises(ValueError, match="more than the 300 pairs"):

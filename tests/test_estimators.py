@@ -34,12 +34,12 @@ def test_estimates_are_in_bits_without_a_gradient(row):
 
 @pytest.mark.parametrize("name", ["DV", "NWJ", "InfoNCE-anchor", "PCC"])
 def test_at_the_true_ratio_tight_estimators_find_the_mutual_information(name):
-    """X = Y uniform on 8 letters, I = 3 bits; a huge batch stands in for the population."""
-    letters = torch.arange(8).repeat(16)
-    ratio = torch.where(letters[:, None] == letters, 8.0, 0.0).double()
+    """X = Y uniform on 8 symbols, I = 3 bits; a huge batch stands in for the population."""
+    symbols = torch.arange(8).repeat(16)
+    ratio = torch.where(symbols[:, None] == symbols, 8.0, 0.0).double()
     scores = ratio.clamp(min=1e-30).log()
-    batch = len(letters)
-    # Strangers of the batch repeat letters slightly too rarely: 15 of 127 instead of 1 of 8.
+    batch = len(symbols)
+    # Negatives of the batch repeat symbols slightly too rarely: 15 of 127 instead of 1 of 8.
     slack = math.log2(8 * 15 / (batch - 1)) if name in ("DV", "NWJ") else 0.0
     estimate = estimators.get(name).estimate(scores).item()
     expected = {"DV": 3 - slack, "NWJ": 3 - (8 * 15 / (batch - 1) - 1) / math.log(2)}

@@ -21,12 +21,12 @@ LN2 = math.log(2)
 # The definitions, in floats, with no use of counts.
 
 
-def tuples(letters, k):
-    return product(range(letters), repeat=k)
+def tuples(symbols, k):
+    return product(range(symbols), repeat=k)
 
 
-def density(x, laws):
-    return math.prod(law[i] for law, i in zip(laws, x, strict=True))
+def density(x, distributions):
+    return math.prod(distribution[i] for distribution, i in zip(distributions, x, strict=True))
 
 
 def literal_jsd(q1, q0, k):
@@ -39,11 +39,11 @@ def literal_jsd(q1, q0, k):
     return total
 
 
-def literal_mean(value, laws):
-    """E[value(x)] with x_i drawn from laws[i]."""
+def literal_mean(value, distributions):
+    """E[value(x)] with x_i drawn from distributions[i]."""
     total = 0.0
-    for x in tuples(len(laws[0]), len(laws)):
-        if (p := density(x, laws)) > 0:
+    for x in tuples(len(distributions[0]), len(distributions)):
+        if (p := density(x, distributions)) > 0:
             total += p * value(x)
     return total
 
@@ -84,10 +84,10 @@ def literal_anchored_risk(r, q1, q0, k, nu, rule):
     return (k * positive + nu * anchor) / (k + nu)
 
 
-def random_case(letters, seed):
+def random_case(symbols, seed):
     rng = np.random.default_rng(seed)
-    q1, q0 = rng.dirichlet(np.ones(letters)), rng.dirichlet(np.ones(letters))
-    return np.exp(rng.normal(size=letters)), q1, q0
+    q1, q0 = rng.dirichlet(np.ones(symbols)), rng.dirichlet(np.ones(symbols))
+    return np.exp(rng.normal(size=symbols)), q1, q0
 
 
 ZERO_MASS = (
@@ -95,12 +95,12 @@ ZERO_MASS = (
     np.array([0.0, 0.6, 0.4]),
     np.array([0.5, 0.3, 0.2]),
 )
-CASES = [random_case(letters, seed) for letters in (2, 3, 4) for seed in (0, 1)] + [ZERO_MASS]
-SIZES = [(letters, k) for letters in (2, 3, 4) for k in range(1, 7) if letters**k <= 1024]
+CASES = [random_case(symbols, seed) for symbols in (2, 3, 4) for seed in (0, 1)] + [ZERO_MASS]
+SIZES = [(symbols, k) for symbols in (2, 3, 4) for k in range(1, 7) if symbols**k <= 1024]
 
 
-def cases(letters):
-    return [case for case in CASES if len(case[0]) == letters]
+def cases(symbols):
+    return [case for case in CASES if len(case[0]) == symbols]
 
 
 # Against the definitions
@@ -115,26 +115,26 @@ def test_kl_and_chi_square_against_the_definitions():
         assert finite.chi_square(q1, q0) == pytest.approx(((q1 - q0) ** 2 / q0).sum(), rel=1e-12)
 
 
-@pytest.mark.parametrize(("letters", "k"), SIZES)
-def test_k_way_jsd_against_all_tuples(letters, k):
-    for _, q1, q0 in cases(letters):
+@pytest.mark.parametrize(("symbols", "k"), SIZES)
+def test_k_way_jsd_against_all_tuples(symbols, k):
+    for _, q1, q0 in cases(symbols):
         expected = literal_jsd(q1, q0, k)
         assert finite.k_way_jsd(q1, q0, k, "nats") == pytest.approx(expected, abs=1e-12)
         assert finite.k_way_jsd(q1, q0, k) == pytest.approx(expected / LN2, abs=1e-12)
 
 
-@pytest.mark.parametrize(("letters", "k"), SIZES)
-def test_infonce_against_all_tuples(letters, k):
-    for r, q1, q0 in cases(letters):
+@pytest.mark.parametrize(("symbols", "k"), SIZES)
+def test_infonce_against_all_tuples(symbols, k):
+    for r, q1, q0 in cases(symbols):
         expected = literal_infonce(r, q1, q0, k)
         assert finite.infonce(r, q1, q0, k, "nats") == pytest.approx(expected, abs=1e-12)
         assert finite.infonce(r, q1, q0, k) == pytest.approx(expected / LN2, abs=1e-12)
 
 
-@pytest.mark.parametrize(("letters", "k"), [size for size in SIZES if size[1] > 1])
+@pytest.mark.parametrize(("symbols", "k"), [size for size in SIZES if size[1] > 1])
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
-def test_alpha_infonce_against_all_tuples(letters, k, alpha):
-    for r, q1, q0 in cases(letters):
+def test_alpha_infonce_against_all_tuples(symbols, k, alpha):
+    for r, q1, q0 in cases(symbols):
         expected = literal_alpha_infonce(r, q1, q0, k, alpha)
         found = finite.alpha_infonce(r, q1, q0, k, alpha, "nats")
         assert found == pytest.approx(expected, abs=1e-12)
@@ -149,8 +149,8 @@ def test_ml_infonce_against_all_tuples(k, m):
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_anchored_risk_against_all_tuples(rule):
-    for (letters, k), nu in product([(2, 1), (2, 4), (3, 2), (4, 2)], (0.4, 3.0)):
-        for r, q1, q0 in cases(letters):
+    for (symbols, k), nu in product([(2, 1), (2, 4), (3, 2), (4, 2)], (0.4, 3.0)):
+        for r, q1, q0 in cases(symbols):
             expected = literal_anchored_risk(r, q1, q0, k, nu, rule)
             found = finite.anchored_risk(r, q1, q0, k, nu, rule)
             assert found == pytest.approx(expected, rel=1e-11, abs=1e-12)
@@ -158,8 +158,8 @@ def test_anchored_risk_against_all_tuples(rule):
 
 @pytest.mark.parametrize("rule", SYMMETRIC, ids=str)
 def test_risk_without_an_anchor_against_all_tuples(rule):
-    for letters, k in [(2, 2), (2, 4), (3, 3)]:
-        for r, q1, q0 in cases(letters):
+    for symbols, k in [(2, 2), (2, 4), (3, 3)]:
+        for r, q1, q0 in cases(symbols):
             expected = literal_anchored_risk(r, q1, q0, k, 0, rule)
             found = finite.anchored_risk(r, q1, q0, k, 0, rule)
             assert found == pytest.approx(expected, rel=1e-11, abs=1e-12)
@@ -188,16 +188,16 @@ def test_q1_comes_first():
     assert finite.k_way_jsd(q1, q0, 4) == pytest.approx(infonce_ceiling(2.0, 4), abs=1e-12)
     assert finite.chi_square(q1, q0) == 3.0
     for function in (finite.kl, finite.chi_square):
-        with pytest.raises(ValueError, match="letter 0 has q0 = 0"):
+        with pytest.raises(ValueError, match="symbol 0 has q0 = 0"):
             function(q0, q1)
     for function in (finite.dv, finite.nwj):
-        with pytest.raises(ValueError, match="letter 0 has q0 = 0"):
+        with pytest.raises(ValueError, match="symbol 0 has q0 = 0"):
             function(r, q0, q1)
     for value in (finite.k_way_jsd(q1, q0, 2), finite.infonce(r, q1, q0, 2)):
         assert value == pytest.approx(0.75, abs=1e-12)
 
 
-def test_equal_laws_have_no_divergence():
+def test_equal_distributions_have_no_divergence():
     q = (0.2, 0.3, 0.5)
     assert finite.kl(q, q) == 0
     assert finite.chi_square(q, q) == pytest.approx(0, abs=1e-15)
@@ -210,13 +210,13 @@ def test_one_point_tells_nothing():
         assert finite.infonce(r, q1, q0, 1) == pytest.approx(0, abs=1e-14)
 
 
-def test_an_alphabet_of_one_letter():
+def test_an_alphabet_of_one_symbol():
     assert finite.k_way_jsd((1.0,), (1.0,), 4) == 0
     assert finite.ml_infonce((3.0,), (1.0,), (1.0,), 2, 2) == pytest.approx(0, abs=1e-15)
     assert finite.anchored_risk((1.0,), (1.0,), (1.0,), 3, 1) == pytest.approx(math.log(4))
 
 
-def test_letters_without_mass_change_nothing():
+def test_symbols_without_mass_change_nothing():
     r, q1, q0 = random_case(3, 5)
     q1_, q0_, r_ = (np.append(v, tail) for v, tail in ((q1, 0.0), (q0, 0.0), (r, 7.0)))
     assert finite.k_way_jsd(q1_, q0_, 5) == pytest.approx(finite.k_way_jsd(q1, q0, 5), abs=1e-14)
@@ -310,7 +310,7 @@ def test_infonce_is_the_jsd_at_the_ratio_and_below_it_elsewhere():
 
 @settings(deadline=None, derandomize=True, max_examples=40)
 @given(seed=st.integers(0, 10**6), order=st.permutations(range(4)), k=st.integers(1, 6))
-def test_the_order_of_letters_does_not_matter(seed, order, k):
+def test_the_order_of_symbols_does_not_matter(seed, order, k):
     r, q1, q0 = random_case(4, seed)
     r_, q1_, q0_ = r[order], q1[order], q0[order]
     assert finite.k_way_jsd(q1_, q0_, k) == pytest.approx(finite.k_way_jsd(q1, q0, k), abs=1e-12)
@@ -325,8 +325,8 @@ def test_the_order_of_letters_does_not_matter(seed, order, k):
 
 @settings(deadline=None, derandomize=True, max_examples=40)
 @given(seed=st.integers(0, 10**6), share=st.floats(0.05, 0.95), k=st.integers(1, 6))
-def test_letters_of_equal_ratio_can_be_merged(seed, share, k):
-    """Splitting a letter with its ratio and its critic kept changes no expectation."""
+def test_symbols_of_equal_ratio_can_be_merged(seed, share, k):
+    """Splitting a symbol with its ratio and its critic kept changes no expectation."""
     r, q1, q0 = random_case(3, seed)
     parts = np.array([share, 1 - share])
     q1_, q0_ = (np.concatenate([q[:2], q[2] * parts]) for q in (q1, q0))
@@ -378,7 +378,7 @@ def test_exact_results_equal_the_float_ones(r, q1):
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_exact_risks_equal_the_float_ones(rule):
-    """With a letter that q1 never draws, too."""
+    """With a symbol that q1 never draws, too."""
     k, nu = 2, R(1, 2)
     for r, q1 in ((EXACT_R, EXACT_Q1), (ZERO_R, ZERO_Q1)):
         exact = finite.anchored_risk(r, q1, EXACT_Q0, k, nu, rule)
@@ -413,7 +413,7 @@ def test_symbols_give_formulas():
 # Size
 
 
-def test_four_letters_and_sixty_four_points():
+def test_four_symbols_and_sixty_four_points():
     """Letters 2 and 3 share the event, 0 and 1 its complement: the two-point pair at 2 bits."""
     q0 = np.array([0.5, 0.25, 0.15, 0.1])
     q1 = np.array([0, 0, 0.6, 0.4])

@@ -22,7 +22,7 @@ from mi_lib.inference.baselines import cca, ksg
 from mi_lib.inference.crossfit import partners
 from mi_lib.inference.encoding import Encoder, Indicators, NormalScore
 from mi_lib.inference.folds import Fold, make_folds
-from mi_lib.inference.network import Residual, anchored, combine
+from mi_lib.inference.network import RatioNetwork, anchored, combine
 from mi_lib.inference.ratio_limits import Limits
 from mi_lib.inference.splits import joint_codes, prepare
 from mi_lib.inference.table import Column
@@ -79,18 +79,18 @@ def test_normal_scores_of_many_values_use_few_knots():
     assert np.abs(curve(values) - special.ndtri(ranks)).mean() < 1e-3
 
 
-def test_indicators_are_standardised_and_tell_letters_apart():
+def test_indicators_are_standardised_and_tell_symbols_apart():
     codes = np.array([0] * 50 + [1] * 30 + [2] * 20)
     hot = Indicators.fit(codes, 4)(codes)
     assert np.abs(hot.mean(0)[:3]).max() < 0.05 and np.abs(hot.std(0)[:3] - 1).max() < 0.05
     assert len(np.unique(hot.round(9), axis=0)) == 3
 
 
-def test_indicators_of_rare_letters_stay_small():
+def test_indicators_of_rare_symbols_stay_small():
     codes = np.array([0] * 999 + [1])
     hot = Indicators.fit(codes, 3)(np.array([0, 1, 2]))
     assert np.abs(hot).max() <= 10
-    assert (hot[2, 2], hot[1, 1]) == (0, pytest.approx(9.99)), "letter 2 was never seen"
+    assert (hot[2, 2], hot[1, 1]) == (0, pytest.approx(9.99)), "symbol 2 was never seen"
 
 
 def test_an_encoder_is_fitted_to_its_rows_alone():
@@ -104,11 +104,11 @@ def test_an_encoder_is_fitted_to_its_rows_alone():
 # limits
 
 
-def test_the_limits_hold_every_true_log_ratio_of_letters():
-    """r <= 1 / p(letter) for any joint law."""
-    for law in RNG.dirichlet(np.full(12, 0.3), 20).reshape(20, 3, 4):
-        ratio = law / np.outer(law.sum(1), law.sum(0))
-        most = -np.log(np.maximum(law.sum(1)[:, None], law.sum(0)))
+def test_the_limits_hold_every_true_log_ratio_of_symbols():
+    """r <= 1 / p(symbol) for any joint distribution."""
+    for joint in RNG.dirichlet(np.full(12, 0.3), 20).reshape(20, 3, 4):
+        ratio = joint / np.outer(joint.sum(1), joint.sum(0))
+        most = -np.log(np.maximum(joint.sum(1)[:, None], joint.sum(0)))
         assert (np.log(ratio) <= most + 1e-12).all()
     codes = np.array([0] * 300 + [1] * 100)
     limits = Limits.fit((codes, 2), None, np.arange(400))
@@ -119,20 +119,20 @@ def test_the_limits_hold_every_true_log_ratio_of_letters():
 
 
 def test_scores_are_kept_within_the_limits_of_both_sides():
-    letters = np.array([0] * 40 + [1] * 20)
-    x = [Column("x", letters, ("a", "b"))]
-    y = [Column("y", letters.copy(), ("a", "b"))]
+    symbols = np.array([0] * 40 + [1] * 20)
+    x = [Column("x", symbols, ("a", "b"))]
+    y = [Column("y", symbols.copy(), ("a", "b"))]
     rows = np.arange(60)
-    group = prepare(x, y, Fold(rows, rows, rows))
+    split = prepare(x, y, Fold(rows, rows, rows))
     to = partners(60, 2)
-    high, low = (group.within(np.full((60, 3), v), rows, to) for v in (50.0, -50.0))
+    high, low = (split.within(np.full((60, 3), v), rows, to) for v in (50.0, -50.0))
     assert low == pytest.approx(-math.log(60))
-    both = np.minimum(group.limits.x[letters][:, None], group.limits.y[letters[to]])
+    both = np.minimum(split.limits.x[symbols][:, None], split.limits.y[symbols[to]])
     assert high == pytest.approx(both)
-    assert high[:, 0] == pytest.approx(-np.log(np.where(letters, 20.5, 40.5) / 61))
+    assert high[:, 0] == pytest.approx(-np.log(np.where(symbols, 20.5, 40.5) / 61))
 
 
-def test_partners_are_the_pair_and_then_strangers():
+def test_partners_are_the_pair_and_then_negatives():
     assert partners(5, 3)[2].tolist() == [2, 1, 3, 4]
     assert partners(3, 64)[0].tolist() == [0, 2, 1]
     assert partners(4, 0).tolist() == [[0], [1], [2], [3]]
@@ -145,71 +145,71 @@ def test_joint_codes_tell_all_combinations_apart():
     assert joint_codes([a, Column("c", np.arange(4.0))]) is None
 
 
-# starts
+# parametric ratios
 
 
-def true_start(dispersion, freedom):
-    """A start with the given dispersion instead of an estimated one."""
+def true_copula(dispersion, freedom):
+    """A copula with the given dispersion instead of an estimated one."""
     d = len(dispersion) // 2
     white = [parametric._whiten(block) for block in (dispersion[:d, :d], dispersion[d:, d:])]
     left, rho, right = np.linalg.svd(white[0] @ dispersion[:d, d:] @ white[1])
-    return parametric.Start(white[0] @ left, white[1] @ right.T, rho, *white, freedom)
+    return parametric.CopulaRatio(white[0] @ left, white[1] @ right.T, rho, *white, freedom)
 
 
 @pytest.mark.parametrize("freedom", [math.inf, 2.0])
-def test_a_start_with_the_true_dispersion_is_the_true_log_ratio(freedom):
+def test_a_copula_with_the_true_dispersion_is_the_true_log_ratio(freedom):
     dispersion = sparse(3, 2, 0.7)
     dispersion[0, 1] = dispersion[1, 0] = 0.3
     dispersion[3, 4] = dispersion[4, 3] = -0.4
     x, y, truth = Elliptical(dispersion, freedom).draw(200, RNG)
-    start = true_start(dispersion, parametric.GAUSSIAN if freedom == math.inf else freedom)
-    if freedom != math.inf:  # a start reads normal scores
+    ratio = true_copula(dispersion, parametric.GAUSSIAN if freedom == math.inf else freedom)
+    if freedom != math.inf:  # a copula takes normal scores
         x, y = (special.ndtri(stats.t.cdf(z, freedom)) for z in (x, y))
         inside = np.abs(np.hstack([x, y])).max(1) < 5
         x, y, truth = x[inside], y[inside], truth[inside]
-    sides = start.side(x, "x"), start.side(y, "y")
-    scores = parametric.pair_scores(*sides, start.freedom, start.weight)
+    sides = ratio.side(x, "x"), ratio.side(y, "y")
+    scores = parametric.pair_scores(*sides, ratio.freedom, ratio.weight)
     assert np.diag(scores) == pytest.approx(truth, abs=2e-3)
 
 
-def test_the_chosen_start_finds_tails_where_there_are_tails():
+def test_the_chosen_copula_finds_tails_where_there_are_tails():
     rows = np.arange(3_000)
     for freedom, found in ((math.inf, parametric.GAUSSIAN), (2.0, 2.0)):
         x, y, _ = Elliptical(sparse(2, 1, 0.6), freedom).draw(3_000, np.random.default_rng(2))
         zx, zy = (special.ndtri(stats.rankdata(z, axis=0) / 3_001) for z in (x, y))
-        start = parametric.choose(zx, zy, rows[:2_400], rows[2_400:], tails=True)
-        assert start.freedom == found or (freedom == 2.0 and start.freedom in (1.0, 3.0))
+        ratio = parametric.choose(zx, zy, rows[:2_400], rows[2_400:], tails=True)
+        assert ratio.freedom == found or (freedom == 2.0 and ratio.freedom in (1.0, 3.0))
 
 
-def test_the_large_canonical_start_drops_what_is_noise():
+def test_the_large_canonical_copula_drops_what_is_noise():
     x, y = RNG.standard_normal((2, 400, 10))
     y[:, 0] += 2 * x[:, 0]
-    found = parametric.gaussian_starts(x, y)
+    found = parametric.copula_ratios(x, y)
     assert len(found["all"].rho) == 10 and len(found["canonical"].rho) == 1
     assert found["canonical"].rho[0] < found["all"].rho[0]
     assert len(found["single"].rho) <= 3
 
 
-def test_a_start_from_counts_is_the_log_ratio_of_the_table():
+def test_a_ratio_from_counts_is_the_log_ratio_of_the_table():
     joint = np.array([[300, 100], [50, 150]])
     x = np.repeat([0, 0, 1, 1], joint.ravel())
     y = np.repeat([0, 1, 0, 1], joint.ravel())
-    start = parametric.counts_start(x, y, (2, 2), np.arange(600))
+    ratio = parametric.count_ratio(x, y, (2, 2), np.arange(600))
     share = joint / 600
     truth = np.log(share / share.sum(1, keepdims=True) / share.sum(0))
-    assert start.table == pytest.approx(truth, abs=0.02)
-    sides = start.side(np.array([0, 1]), "x"), start.side(np.array([0, 1]), "y")
-    scores = parametric.pair_scores(*sides, start.freedom, start.weight)
-    assert scores == pytest.approx(start.table, abs=1e-4)
+    assert ratio.table == pytest.approx(truth, abs=0.02)
+    sides = ratio.side(np.array([0, 1]), "x"), ratio.side(np.array([0, 1]), "y")
+    scores = parametric.pair_scores(*sides, ratio.freedom, ratio.weight)
+    assert scores == pytest.approx(ratio.table, abs=1e-4)
 
 
-def test_a_start_from_classes_is_the_log_ratio_of_the_mixture():
+def test_a_ratio_from_classes_is_the_log_ratio_of_the_mixture():
     rng = np.random.default_rng(16)
     codes = rng.choice(2, 20_000, p=[0.7, 0.3])
     z = np.where(codes, 1.5, -0.5)[:, None] + np.where(codes, 0.5, 1.0)[:, None] * (
         rng.standard_normal((20_000, 1))
     )
-    common, each = parametric.class_starts(z, codes, 2, "y")
+    common, each = parametric.class_ratios(z, codes, 2, "y")
     assert np.ptp(common.whites) == 0 and np.ptp(each.whites) > 0.5
     points = np.linspace(-2, 2, 9)
     inside = stats.norm.pdf(points, -0.5, 1.0), stats.norm.pdf(points, 1.5, 0.5)
@@ -243,7 +243,7 @@ def test_the_fast_loss_stays_finite_where_the_diagonal_dominates(gap):
 
 
 def test_the_network_is_zero_at_the_start_and_can_move():
-    critic = Residual(3, 2, (0, 1), hidden=8)
+    critic = RatioNetwork(3, 2, (0, 1), hidden=8)
     x, y = torch.randn(2, 5, 3), torch.randn(2, 5, 2)
     scores = critic(x, y)
     assert scores.shape == (2, 5, 5) and (scores == 0).all()
@@ -265,7 +265,7 @@ def test_combined_towers_are_inner_products_plus_both_additive_terms():
 def test_calibration_undoes_a_wrong_slope_and_shift(slope, shift):
     rng = np.random.default_rng(3)
     own, other = rng.normal(1.5, np.sqrt(3), 20_000), rng.normal(-1.5, np.sqrt(3), 60_000)
-    # For these two laws the log ratio is the value itself: the means differ by the variance.
+    # The log ratio of these two is the value itself: their means differ by the variance.
     a = calibration.fit((own[:, None] - shift) / slope, (other[:, None] - shift) / slope)
     assert a == pytest.approx([slope, shift], abs=0.05)
     again = calibration.apply(a, ((own - shift) / slope)[:, None])

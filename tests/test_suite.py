@@ -61,7 +61,7 @@ def test_known_values():
     assert symmetric_channel(2, 0.5).nats() == pytest.approx(0, abs=1e-12)
 
 
-def test_a_student_law_with_many_degrees_of_freedom_is_gaussian():
+def test_a_student_distribution_with_many_degrees_of_freedom_is_gaussian():
     assert Elliptical(dense(3, 0.4), 1e7).nats() == pytest.approx(
         Elliptical(dense(3, 0.4)).nats(), abs=1e-5
     )
@@ -76,13 +76,13 @@ def test_student_and_circle_against_an_integral_over_the_plane():
     plane = integrate.trapezoid(integrate.trapezoid(values, points), points)
     assert plane == pytest.approx(Elliptical(np.eye(2), 5).nats(), rel=0.005)
 
-    law = Circle(0.3)
+    circle = Circle(0.3)
     line = np.linspace(-3, 3, 401)
-    joint = law._log_joint(line[:, None], line[None, :])
-    margin = law._log_margin(line)
+    joint = circle._log_joint(line[:, None], line[None, :])
+    margin = circle._log_margin(line)
     inner = np.exp(joint) * (joint - margin[:, None] - margin[None, :])
     plane = integrate.simpson(integrate.simpson(inner, x=line), x=line)
-    assert plane == pytest.approx(law.nats(), abs=1e-4)
+    assert plane == pytest.approx(circle.nats(), abs=1e-4)
 
 
 def test_bimodal_has_its_limits():

@@ -126,7 +126,7 @@ def test_the_value_of_the_true_ratio_is_the_information():
         assert value == pytest.approx(-np.log(0.8), abs=0.02)
 
 
-def test_letters_become_indicators_for_the_usual_estimators():
+def test_symbols_become_indicators_for_the_usual_estimators():
     numbers = neural_baselines.as_numbers(np.array(["a", "b", "c"] * 20), "x")
     assert numbers.shape == (60, 3) and numbers.mean(0) == pytest.approx(0, abs=1e-12)
 

@@ -187,9 +187,9 @@ def test_more_columns_than_rows_give_finite_numbers():
     assert np.isfinite([est.mi_, *est.interval_, est.dv_, est.lower_bound_]).all()
 
 
-def test_few_numbers_are_letters_and_many_are_numbers():
+def test_few_numbers_are_symbols_and_many_are_numbers():
     few, many = table.read(np.arange(60) % 3, "x")[0], table.read(np.arange(60), "x")[0]
-    assert few.letters == (0.0, 1.0, 2.0) and many.letters is None
+    assert few.symbols == (0.0, 1.0, 2.0) and many.symbols is None
     assert few.values.tolist()[:4] == [0, 1, 2, 0]
 
 
@@ -197,7 +197,7 @@ def test_constant_columns_are_left_out():
     assert len(table.read(np.column_stack([X, np.ones(60)]), "x")) == 1
 
 
-def test_new_values_must_have_the_columns_and_letters_of_the_fit():
+def test_new_values_must_have_the_columns_and_symbols_of_the_fit():
     frame = pd.DataFrame({"a": X, "b": np.where(X > 0, "u", "v")})
     est = quick().fit(frame, X)
     assert np.array_equal(est.pmi(frame[["b", "a"]], X), est.pmi(frame, X))

@@ -44,14 +44,14 @@ BAD = {
         lambda: finite.kl((sp.Rational(-1, 2), sp.Rational(3, 2)), EXACT),
         "q1 contains -1/2; every entry",
     ),
-    "lengths": (lambda: finite.kl((0.2, 0.3, 0.5), HALF), "q1 has 3 letters but q0 has 2"),
+    "lengths": (lambda: finite.kl((0.2, 0.3, 0.5), HALF), "q1 has 3 symbols but q0 has 2"),
     "length of the critic": (
         lambda: finite.dv((1.0, 2.0, 3.0), HALF, HALF),
-        "critic has 3 letters but q1 has 2",
+        "critic has 3 symbols but q1 has 2",
     ),
-    "empty": (lambda: finite.kl((), ()), "q1 has shape .*; pass one number per letter"),
-    "a number": (lambda: finite.kl(1.0, 1.0), "pass one number per letter"),
-    "a matrix": (lambda: finite.kl([HALF], [HALF]), "pass one number per letter"),
+    "empty": (lambda: finite.kl((), ()), "q1 has shape .*; pass one number per symbol"),
+    "a number": (lambda: finite.kl(1.0, 1.0), "pass one number per symbol"),
+    "a matrix": (lambda: finite.kl([HALF], [HALF]), "pass one number per symbol"),
     "mixed": (
         lambda: finite.kl(HALF, EXACT),
         "floats and exact numbers are mixed; make all of them sympy",
@@ -63,18 +63,18 @@ BAD = {
     ),
     "mass where q0 has none": (
         lambda: finite.k_way_jsd(HALF, (0, 1), 2),
-        "letter 0 has q0 = 0 but q1 = 0.5.*give q0 mass",
+        "symbol 0 has q0 = 0 but q1 = 0.5.*give q0 mass",
     ),
     "exact mass where q0 has none": (
         lambda: finite.k_way_jsd(EXACT, (sp.Integer(0), sp.Integer(1)), 2),
-        "letter 0 has q0 = 0 but q1 = 1/2.*give q0 mass",
+        "symbol 0 has q0 = 0 but q1 = 1/2.*give q0 mass",
     ),
     # critics
     "negative critic": (lambda: finite.dv((-1.0, 1.0), HALF, HALF), "critic contains -1.0"),
     "NaN critic": (lambda: finite.dv((math.nan, 1.0), HALF, HALF), "critic contains nan"),
     "critic 0 where q1 > 0": (
         lambda: finite.infonce((0.0, 1.0), HALF, HALF, 2),
-        "critic is 0 at letter 0, where q1 > 0; make it positive",
+        "critic is 0 at symbol 0, where q1 > 0; make it positive",
     ),
     # K, m, nu, alpha, beta, unit
     "K = 0": (lambda: finite.k_way_jsd(HALF, HALF, 0), "k=0 is too small; pass an integer >= 1"),

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from mi_lib.validate import real_number, whole_number
 
-from ..ratio_distribution import jsd_of_law
+from ..ratio_distribution import jsd_of_distribution
 
 Table, Pick, Chance = Float[Tensor, "n d"], Int[Tensor, "s b slots"], Float[Tensor, "s b"]
 
@@ -135,7 +135,7 @@ class Channel:
             return self.x.show(both.flatten(0, 1), uniform[2:].flatten(0, 1), fresh).chunk(2)
         return self.x.show(labels, uniform[2], fresh), self.y.show(received, uniform[3], fresh)
 
-    def ratio_law(
+    def ratio_distribution(
         self, bits: float
     ) -> tuple[Float[np.ndarray, " slots+1"], Float[np.ndarray, " slots+1"]]:
         """The values of r (for 0, 1, ..., slots equal labels) and their q0-probabilities."""
@@ -145,7 +145,7 @@ class Channel:
 
     def k_way_jsd(self, bits: float, k: int) -> float:
         """What InfoNCE with K = ``k`` can reach in expectation, in bits: exact."""
-        return jsd_of_law(*self.ratio_law(bits), k)
+        return jsd_of_distribution(*self.ratio_distribution(bits), k)
 
 
 @cache

@@ -13,7 +13,7 @@ from .known_task import Drawn
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A joint table of probabilities; the letters of X are words, those of Y numbers."""
+    """A joint table of probabilities; the symbols of X are words, those of Y numbers."""
 
     joint: Float[np.ndarray, "k l"]
 
@@ -22,7 +22,7 @@ class Table:
         k, size = self.joint.shape
         cells = rng.choice(k * size, n, p=self.joint.ravel())
         ratio = self.joint / self.joint.sum(1, keepdims=True) / self.joint.sum(0)
-        words = np.array([f"letter {i}" for i in range(k)])
+        words = np.array([f"symbol {i}" for i in range(k)])
         return Drawn(words[cells // size], cells % size, np.log(ratio.ravel()[cells]))
 
     def nats(self) -> float:
@@ -32,10 +32,10 @@ class Table:
         return float(sum(entropies) - special.entr(self.joint).sum())
 
 
-def symmetric_channel(letters: int, error: float) -> Table:
-    """A uniform letter that stays with probability 1 - error, else becomes another one."""
-    other = error / (letters - 1)
-    return Table(((1 - error - other) * np.eye(letters) + other) / letters)
+def symmetric_channel(symbols: int, error: float) -> Table:
+    """A uniform symbol that stays with probability 1 - error, else becomes another one."""
+    other = error / (symbols - 1)
+    return Table(((1 - error - other) * np.eye(symbols) + other) / symbols)
 
 
 def uneven_table() -> Table:
@@ -46,21 +46,21 @@ def uneven_table() -> Table:
 
 @dataclass(frozen=True)
 class Staggered:
-    """X one of ``letters`` integers, Y uniform on [X, X + 2]: one discrete, one continuous."""
+    """X one of ``symbols`` integers, Y uniform on [X, X + 2]: one discrete, one continuous."""
 
-    letters: int
+    symbols: int
 
     def draw(self, n: int, rng: np.random.Generator) -> Drawn:
         """Independent pairs with the true log ratio."""
-        x = rng.integers(0, self.letters, n)
+        x = rng.integers(0, self.symbols, n)
         y = x + rng.uniform(0, 2, n)
         cell = np.floor(y)
-        covers = np.where((cell == 0) | (cell == self.letters), 1, 2)
-        return Drawn(x, y, np.log(self.letters) - np.log(covers))
+        covers = np.where((cell == 0) | (cell == self.symbols), 1, 2)
+        return Drawn(x, y, np.log(self.symbols) - np.log(covers))
 
     def nats(self) -> float:
-        """All but the two outer cells are shared by two letters."""
-        return math.log(self.letters) - (self.letters - 1) / self.letters * math.log(2)
+        """All but the two outer cells are shared by two symbols."""
+        return math.log(self.symbols) - (self.symbols - 1) / self.symbols * math.log(2)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 r"""Gaussian and Student vectors, seen through maps that keep the mutual information.
 
 (X, Z) is multivariate Gaussian or Student with dispersion matrix :math:`\Sigma`. For the Gaussian
-:math:`I = \tfrac12\log\frac{\det\Sigma_x\det\Sigma_z}{\det\Sigma}`; the Student law with
+:math:`I = \tfrac12\log\frac{\det\Sigma_x\det\Sigma_z}{\det\Sigma}`; the Student distribution with
 :math:`\nu` degrees of freedom adds a constant of :math:`\nu` and the dimensions alone, so its
 coordinates are dependent even where they are uncorrelated. X and Z are then mapped, each by an
 injective map, which changes nothing.
@@ -70,7 +70,7 @@ def sparse(dim: int, pairs: int, rho: float) -> Float[np.ndarray, "2d 2d"]:
 
 @dataclass(frozen=True, eq=False)
 class Elliptical:
-    """The law of (X, Y), Y a map of Z; ``nu`` is infinite for the Gaussian."""
+    """The distribution of (X, Y), Y a map of Z; ``nu`` is infinite for the Gaussian."""
 
     dispersion: Float[np.ndarray, "2d 2d"]
     nu: float = math.inf

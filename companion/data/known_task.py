@@ -22,8 +22,8 @@ class Drawn(NamedTuple):
     log_ratio: Float[np.ndarray, " n"]
 
 
-class Law(Protocol):
-    """A joint law of (X, Y)."""
+class Distribution(Protocol):
+    """A joint distribution of (X, Y)."""
 
     def draw(self, n: int, rng: np.random.Generator) -> Drawn: ...
 
@@ -32,18 +32,18 @@ class Law(Protocol):
 
 @dataclass(frozen=True)
 class KnownTask:
-    """A law with a name, a family, and the half of the suite that the family is in."""
+    """A distribution with a name, a family, and the half of the suite that the family is in."""
 
     name: str
     family: str
     half: str
-    law: Law
+    distribution: Distribution
 
     def draw(self, n: int, seed: int) -> Drawn:
         """``n`` independent pairs; the same seed gives the same pairs."""
         # The name is part of the stream: tasks of one seed are independent of each other.
-        return self.law.draw(n, np.random.default_rng([seed, *self.name.encode()]))
+        return self.distribution.draw(n, np.random.default_rng([seed, *self.name.encode()]))
 
     def mi(self, unit: str = "bits") -> float:
         """The true mutual information."""
-        return self.law.nats() / nats_per(unit)
+        return self.distribution.nats() / nats_per(unit)

@@ -38,7 +38,7 @@ class Interactions:
 
     @property
     def simulated(self) -> bool:
-        """Whether the pairs were drawn from a law we wrote down."""
+        """Whether the pairs were drawn from a distribution we wrote down."""
         return self.pmi is not None
 
     def known(self) -> Bool[np.ndarray, "n n"]:

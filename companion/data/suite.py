@@ -19,7 +19,7 @@ from mi_lib.validate import one_of
 
 from .discrete import Independent, InflatedPoisson, Staggered, symmetric_channel, uneven_table
 from .elliptical import Elliptical, dense, sparse
-from .known_task import KnownTask, Law
+from .known_task import Distribution, KnownTask
 from .one_dimensional import Bimodal, Circle, UniformNoise
 
 N = 5_000  # pairs in one data set of the suite
@@ -55,7 +55,7 @@ def _paired(dim: int, bits: float) -> np.ndarray:
     return sparse(dim, dim, math.sqrt(1 - 2 ** (-2 * bits / dim)))
 
 
-def _laws() -> list[tuple[str, str, Law]]:
+def _distributions() -> list[tuple[str, str, Distribution]]:
     one = np.eye
     return [
         *[(f"dense {d}x{d}", "gaussian-dense", Elliptical(dense(d, 0.5))) for d in (2, 10, 25, 50)],
@@ -131,7 +131,9 @@ def tasks(half: str | None = None) -> tuple[KnownTask, ...]:
     if half is not None:
         one_of("half", half, HALVES)
     side = {family: name for name, families in HALVES.items() for family in families}
-    known = (KnownTask(name, family, side[family], law) for name, family, law in _laws())
+    known = (
+        KnownTask(name, family, side[family], joint) for name, family, joint in _distributions()
+    )
     return tuple(task for task in known if half in (None, task.half))
 
 

@@ -56,7 +56,7 @@ def train_plain(
             with torch.no_grad():
                 looks = [scores_of(part[:400]).double() for part in (fit, judge, held)]
             rows += [
-                {"step": step, "nu": nu, **_read(*(look[i] for look in looks), nu)}
+                {"step": step, "nu": nu, **_estimates(*(look[i] for look in looks), nu)}
                 for i, nu in enumerate(nus)
             ]
         chosen = fit[torch.randint(len(fit), (batch,), generator=generator)]
@@ -67,8 +67,8 @@ def train_plain(
     return pd.DataFrame(rows)
 
 
-def _read(fit: torch.Tensor, judge: torch.Tensor, held: torch.Tensor, nu: float) -> dict:
-    """All readings of one critic, in bits."""
+def _estimates(fit: torch.Tensor, judge: torch.Tensor, held: torch.Tensor, nu: float) -> dict:
+    """All estimates from one critic, in bits."""
     own, others = positives(judge).numpy(), negatives(judge).flatten().numpy()
     a = calibration.fit(own[:, None], others[:, None])
     value = positives(held)

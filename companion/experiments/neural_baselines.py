@@ -23,7 +23,7 @@ from mi_lib.validate import nats_per
 from ..training import EMA_RATE
 
 TRAININGS = ("InfoNCE", "NWJ", "DV", "MINE")
-READ = {"InfoNCE": infonce, "NWJ": nwj, "DV": dv, "MINE": dv}
+LOSSES = {"InfoNCE": infonce, "NWJ": nwj, "DV": dv, "MINE": dv}  # minus what is reported
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Usual:
 
 
 def as_numbers(values: Any, name: str, ranks: bool = False) -> Float[np.ndarray, "n d"]:
-    """Standardised numbers; a column of letters becomes one indicator a letter. With ``ranks`` a
+    """Standardised numbers; a column of symbols becomes one indicator a symbol. With ``ranks`` a
     column of numbers becomes its normal scores first."""
     parts = []
     for column in table.read(values, name):
-        if column.letters is not None:
-            part = (column.values[:, None] == np.arange(len(column.letters))).astype(float)
+        if column.symbols is not None:
+            part = (column.values[:, None] == np.arange(len(column.symbols))).astype(float)
         elif ranks:
             part = NormalScore.fit(column.values)(column.values)[:, None]
         else:
@@ -77,7 +77,7 @@ def estimates(
         mean = log_mean_exp(negatives(scores[3]), 2).detach()
         old = mean if running is None else running
         running = torch.logaddexp(old + math.log1p(-EMA_RATE), mean + math.log(EMA_RATE))
-        losses = [READ[name](scores[i]) for i, name in enumerate(TRAININGS[:3])]
+        losses = [LOSSES[name](scores[i]) for i, name in enumerate(TRAININGS[:3])]
         optimiser.zero_grad(set_to_none=True)
         (sum(losses) + mine(scores[3], running)).backward()
         optimiser.step()
@@ -97,5 +97,5 @@ def _held_out(critic, sides, rows, batch) -> np.ndarray:
     for part in rows.split(batch):
         if len(part) == batch:
             scores = critic(*(side[part][None] for side in sides))[:, 0]
-            found.append([-float(READ[name](scores[i])) for i, name in enumerate(TRAININGS)])
+            found.append([-float(LOSSES[name](scores[i])) for i, name in enumerate(TRAININGS)])
     return np.mean(found, axis=0)

@@ -14,7 +14,7 @@ from ..results import Stored, interval, results_folder
 from . import experiment, modules_of, suite
 
 OURS = "ours"
-# Held-back families that are neither Gaussian nor Student copulas, with which our estimator starts.
+# Held-back families that are neither Gaussian nor Student copulas, which our estimator tries first.
 OTHER_KINDS = ("additive", "bimodal", "circle", "discrete")
 
 

@@ -11,7 +11,7 @@ from .style import BLUE, GREY, INK, RED
 
 
 def nu_trap(curves: pd.DataFrame, truth: float) -> Figure:
-    """Readings of plain critics against the training step, a panel for each nu
+    """Estimates of plain critics against the training step, a panel for each nu
     (see `experiments.finite_sample.train_plain`)."""
     nus = sorted(curves["nu"].unique())
     figure, axes = plt.subplots(1, len(nus), figsize=(10, 3.8), sharey=True, layout="constrained")
@@ -27,7 +27,7 @@ def nu_trap(curves: pd.DataFrame, truth: float) -> Figure:
             axis.plot(part["step"], part[name], color=color, ls=style, label=label)
         axis.axhline(truth, color=INK, lw=0.8, ls=":")
         axis.set(title=f"nu = {nu:g}", xlabel="training step", ylim=(-1, 8))
-    axes[0].set_ylabel("reading (bits)")
+    axes[0].set_ylabel("estimate (bits)")
     axes[-1].legend(loc="upper left", fontsize=9)
     return figure
 

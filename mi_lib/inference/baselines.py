@@ -18,12 +18,12 @@ JITTER = 1e-10  # breaks ties, relative to the spread of a column
 
 def _numeric(values: Any, name: str) -> np.ndarray:
     columns = table.read(values, name)
-    words = [c.name for c in columns if c.letters and isinstance(c.letters[0], str)]
+    words = [c.name for c in columns if c.symbols and isinstance(c.symbols[0], str)]
     if words:
         raise ValueError(f"{', '.join(words)} holds strings; this baseline takes numbers only")
     return np.column_stack(
         [
-            c.values if c.letters is None else np.array(c.letters, dtype=float)[c.values]
+            c.values if c.symbols is None else np.array(c.symbols, dtype=float)[c.values]
             for c in columns
         ]
     )

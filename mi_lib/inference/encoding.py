@@ -2,8 +2,8 @@ r"""Maps of single columns that leave the mutual information unchanged.
 
 A numeric column becomes its normal score: :math:`z = \Phi^{-1}(\text{rank}/(n+1))` at the
 training values (equal values share the mean of their ranks), linear between them, and beyond the
-ends a strictly increasing curve that levels off. A column of letters becomes one standardised
-indicator a letter. (Letters that the training pairs lack become one: nothing was learnt of them.)
+ends a strictly increasing curve that levels off. A column of symbols becomes one standardised
+indicator a symbol. (Symbols that the training pairs lack become one: nothing was learnt of them.)
 """
 
 from dataclasses import dataclass
@@ -53,16 +53,16 @@ class NormalScore:
 
 @dataclass(frozen=True)
 class Indicators:
-    """Indicators of the letters less their shares in the training pairs, divided by their
-    deviation there; that of a rare letter counts as a tenth, and a letter that training never saw
+    """Indicators of the symbols less their shares in the training pairs, divided by their
+    deviation there; that of a rare symbol counts as a tenth, and a symbol that training never saw
     has no indicator."""
 
     shares: Float[np.ndarray, " k"]
 
     @staticmethod
-    def fit(codes: Int[np.ndarray, " n"], letters: int) -> "Indicators":
+    def fit(codes: Int[np.ndarray, " n"], symbols: int) -> "Indicators":
         """The shares of the training pairs."""
-        return Indicators(np.bincount(codes, minlength=letters) / len(codes))
+        return Indicators(np.bincount(codes, minlength=symbols) / len(codes))
 
     def __call__(self, codes: Int[np.ndarray, " n"]) -> Float[np.ndarray, "n k"]:
         hot = (codes[:, None] == np.arange(len(self.shares))) & (self.shares > 0)
@@ -81,8 +81,8 @@ class Encoder:
         return Encoder(
             tuple(
                 NormalScore.fit(column.values[rows])
-                if column.letters is None
-                else Indicators.fit(column.values[rows], len(column.letters))
+                if column.symbols is None
+                else Indicators.fit(column.values[rows], len(column.symbols))
                 for column in columns
             )
         )

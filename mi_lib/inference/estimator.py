@@ -115,7 +115,7 @@ class MIEstimator(BaseEstimator):
         growth = uncertainty.Growth()
         if half is not None:
             growth = uncertainty.growth_of(own, half.scores[:, 0])
-        training = len(scored.members[0].group.fold.training)
+        training = len(scored.members[0].split.fold.training)
         self.n_pairs_, self.plan_ = n, plan
         self.x_columns_, self.y_columns_ = (_empty(side) for side in columns)
         self.slopes_, self.curve_, self.steps_ = scored.slopes, scored.curve, scored.steps
@@ -129,7 +129,7 @@ class MIEstimator(BaseEstimator):
         self.pmi_ = own / unit
         scale = diagnostics.mean_of_exp(scored.scores[:, 1:])[0]
         self.dv_ = (value - math.log(scale)) / unit
-        self.lower_bound_ = self._certified(scored) / unit
+        self.lower_bound_ = self._lower_bound(scored) / unit
         self.p_value_ = self._tested(scored, plan.seed) if self.permutations else None
         self.reliability_ = diagnostics.reliability(own, scored.scores[:, 1:])
         repeated = _repeated(*columns)
@@ -145,8 +145,8 @@ class MIEstimator(BaseEstimator):
         self.members_ = [_without_data(member) for member in scored.members]
         return self
 
-    def _certified(self, scored: crossfit.Scored) -> float:
-        held = [scored.scores[member.group.fold.held_out] for member in scored.members]
+    def _lower_bound(self, scored: crossfit.Scored) -> float:
+        held = [scored.scores[member.split.fold.held_out] for member in scored.members]
         levels = [
             lower_bound.choose_level(
                 member.validated,
@@ -161,7 +161,7 @@ class MIEstimator(BaseEstimator):
     def _tested(self, scored: crossfit.Scored, seed: int) -> float:
         blocks = []
         for member in scored.members:
-            held = member.group.fold.held_out
+            held = member.split.fold.held_out
             parts = np.array_split(held, math.ceil(len(held) / permutation.BLOCK))
             blocks += [crossfit.block_scores(member, part) for part in parts]
         return permutation.p_value(blocks, self.permutations, seed)
@@ -219,12 +219,12 @@ def _empty(columns: list[table.Column]) -> list[table.Column]:
 
 def _without_data(member: crossfit.Member) -> crossfit.Member:
     nothing = dict.fromkeys(("x", "y", "side_x", "side_y", "most_x", "most_y", "fold"))
-    return replace(member, group=replace(member.group, **nothing), validated=None)
+    return replace(member, split=replace(member.split, **nothing), validated=None)
 
 
 def _repeated(x: list[table.Column], y: list[table.Column]) -> float:
-    """Share of rows that copy an earlier one; 0 where all columns are letters: they repeat."""
-    if all(column.letters is not None for column in [*x, *y]):
+    """Share of rows that copy an earlier one; 0 where all columns are symbols: they repeat."""
+    if all(column.symbols is not None for column in [*x, *y]):
         return 0.0
     frame = pd.DataFrame({str(i): column.values for i, column in enumerate([*x, *y])})
     return float(frame.duplicated().mean())

@@ -34,7 +34,9 @@ def report_figure(
     left.plot(looks - looks[0], color=GREY, lw=0.8)
     left.plot((looks - looks[0]).mean(1), color=INK, lw=2)
     left.axhline(0, color=RED, lw=0.8)
-    left.set(xlabel="look at the validation pairs", ylabel="loss less that of the start (nats)")
+    left.set(
+        xlabel="look at the validation pairs", ylabel="loss less the parametric ratio's (nats)"
+    )
     posterior, frequency, weight = reliability
     middle.plot([0, 1], [0, 1], color=RED, lw=0.8)
     middle.scatter(posterior, frequency, s=20 + 300 * weight, color=BLUE)

@@ -52,7 +52,7 @@ def mi_matrix(values: Any, **parameters) -> MIMatrix:
     plan = est._plan(len(columns[0].values))
     small = {"hidden": est.hidden or 32, "steps": est.steps or 300}
     plan = crossfit.Plan(**{**vars(plan), **small})
-    shape = {i: 1 if c.letters is None else len(c.letters) for i, c in enumerate(columns)}
+    shape = {i: 1 if c.symbols is None else len(c.symbols) for i, c in enumerate(columns)}
     frames = [pd.DataFrame(np.nan, names, names) for _ in range(3)]
     todo: dict[tuple, list[tuple[int, int]]] = {}
     for i, j in combinations(range(len(columns)), 2):

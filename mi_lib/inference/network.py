@@ -1,9 +1,9 @@
-r"""The network on top of the start, trained for all folds and seeds at once.
+r"""The network on top of the parametric ratio, trained for all folds and seeds at once.
 
-Member (group, seed) has :math:`c(x, y) = c_{\text{start}}(x, y) + f(x)\cdot g(y) + a(x) + b(y)`,
-with f, a and b zero at the beginning. The loss is InfoNCE-anchor with :math:`K = B - 1` and
+Member (split, seed) has :math:`c(x, y) = c_{\text{parametric}}(x, y) + f(x)\cdot g(y) + a(x) +
+b(y)`, with f, a and b zero at the beginning. The loss is InfoNCE-anchor with :math:`K = B - 1` and
 :math:`\nu = K`, so that the scale of r is held as strongly as its shape (`objectives.anchor`), the
-mean of the two directions of contrast. A group is a fold of a problem; several problems may share a
+mean of the two directions of contrast. A split is a fold of a problem; several problems may share a
 stack.
 """
 
@@ -27,7 +27,7 @@ LARGEST_SQUARE = 16.0
 JUDGED = 512
 
 
-class Residual(Separable):
+class RatioNetwork(Separable):
     """f(x) . g(y) + a(x) + b(y): the last output of each tower is the additive term.
 
     A tower reads each coordinate and its square: spreads and lengths matter as often as places.
@@ -76,7 +76,7 @@ def combine(f: Float[Tensor, "m b e"], g: Float[Tensor, "m c e"]) -> Float[Tenso
 def anchored(scores: Float[Tensor, "m b b"]) -> Float[Tensor, " m"]:
     """`objectives.anchor` with nu = K = B - 1, the mean over both contrasts.
 
-    One exponential for the four sums of strangers, which are masked before they are summed: the
+    One exponential for the four sums of negatives, which are masked before they are summed: the
     same numbers as there, several times faster. Scores above 60 are shifted before the exponential.
     """
     b = scores.shape[-1]
@@ -86,25 +86,25 @@ def anchored(scores: Float[Tensor, "m b b"]) -> Float[Tensor, " m"]:
     ratio = torch.exp((scores - shift[:, None, None]).clamp(max=80))
     anchor = ((b - 1) * torch.exp(-shift))[:, None]
     alone = torch.diagonal(ratio, dim1=-2, dim2=-1)
-    strangers = ratio * (1 - eye)
-    # For each y one stranger is left out beside its partner: both terms have the same K.
-    fewer = strangers * (1 - eye.roll(1, 0)), strangers * (1 - eye.roll(1, 1))
+    negatives = ratio * (1 - eye)
+    # For each y one negative is left out beside its partner: both terms have the same K.
+    fewer = negatives * (1 - eye.roll(1, 0)), negatives * (1 - eye.roll(1, 1))
     total = 0.0
     for dim, rest in ((-2, fewer[1]), (-1, fewer[0])):
         with_pair = torch.log(anchor + alone + rest.sum(dim)) + shift[:, None] - own
-        without = torch.log1p(strangers.sum(dim) / anchor)
+        without = torch.log1p(negatives.sum(dim) / anchor)
         total = total + (with_pair + without).mean(-1) / 4
     return total
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Data of G groups: encoded points, the sides of the starts, and the rows to use."""
+    """Data of G splits: encoded points, the sides of the ratios, and the rows to use."""
 
     x: Float[Tensor, "g n dx"]
     y: Float[Tensor, "g n dy"]
-    start_x: tuple[Tensor, Tensor, Tensor]
-    start_y: tuple[Tensor, Tensor, Tensor]
+    parametric_x: tuple[Tensor, Tensor, Tensor]
+    parametric_y: tuple[Tensor, Tensor, Tensor]
     freedom: Float[Tensor, " g"]
     weight: Float[Tensor, " g"]
     training: Int[Tensor, "g t"]
@@ -112,19 +112,19 @@ class Stack:
 
     @property
     def gaussian(self) -> bool:
-        """Whether no start has heavy tails; then the logarithm of q is a plain product."""
+        """Whether no ratio has heavy tails; then the logarithm of q is a plain product."""
         return bool((self.freedom == GAUSSIAN).all())
 
-    def start(self, groups: Tensor, rows: Int[Tensor, "m b"], columns: Int[Tensor, "m c"]):
-        """Scores of the starts of these groups: x of ``rows`` with y of ``columns``."""
-        g = groups[:, None]
-        s, own_x, alone_x = (part[g, rows] for part in self.start_x)
-        t, own_y, alone_y = (part[g, columns] for part in self.start_y)
+    def parametric(self, splits: Tensor, rows: Int[Tensor, "m b"], columns: Int[Tensor, "m c"]):
+        """Parametric log ratios of these splits: x of ``rows`` with y of ``columns``."""
+        g = splits[:, None]
+        s, own_x, alone_x = (part[g, rows] for part in self.parametric_x)
+        t, own_y, alone_y = (part[g, columns] for part in self.parametric_y)
         q = torch.baddbmm(own_x[..., None] + own_y[:, None], s, t.mT, alpha=-2)
         if self.gaussian:
             return alone_x[..., None] + alone_y[:, None] - q / 2
-        freedom, weight = (v[groups, None, None] for v in (self.freedom, self.weight))
-        # Rounding may make q a little smaller than -freedom where the start is nearly singular.
+        freedom, weight = (v[splits, None, None] for v in (self.freedom, self.weight))
+        # Rounding may make q a little smaller than -freedom where the copula is nearly singular.
         log = torch.log1p((q / freedom).clamp(min=-1 + 1e-6))
         return alone_x[..., None] + alone_y[:, None] - weight * log
 
@@ -133,19 +133,19 @@ class Stack:
 class Fitted:
     """What training leaves: the critic with its best parameters, and the curve it went through."""
 
-    critic: Residual
-    groups: Int[Tensor, " m"]
+    critic: RatioNetwork
+    splits: Int[Tensor, " m"]
     curve: list[list[float]]  # validation loss of each member at each look
     steps: int
 
 
 def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: int, rate=RATE):
-    """Train ``seeds`` members a group; keep of each the averaged parameters that validated best."""
+    """Train ``seeds`` members a split; keep of each the averaged parameters that validated best."""
     g, n, dx = stack.x.shape
     device = stack.x.device
     names = [seed * 10_007 + 101 * k + s for k in range(g) for s in range(seeds)]
-    groups = torch.arange(g, device=device).repeat_interleave(seeds)
-    critic = Residual(dx, stack.y.shape[2], names, hidden).to(device)
+    splits = torch.arange(g, device=device).repeat_interleave(seeds)
+    critic = RatioNetwork(dx, stack.y.shape[2], names, hidden).to(device)
     parameters = list(critic.parameters())
     optimiser = torch.optim.AdamW(parameters, rate, weight_decay=DECAY, fused=device.type != "mps")
     average = [p.detach().clone() for p in parameters]
@@ -156,9 +156,9 @@ def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: i
     batch = min(batch, t)
     per_epoch = max(1, t // batch)
     every = min(max(per_epoch, 10), 100)
-    looked = stack.validation[groups, :JUDGED]
-    start_looked = stack.start(groups, looked, looked)
-    lowest = anchored(start_looked)  # the start alone: the network must beat it
+    looked = stack.validation[splits, :JUDGED]
+    parametric = stack.parametric(splits, looked, looked)
+    lowest = anchored(parametric)  # without the network, which must beat it
     curve, since, done = [lowest.tolist()], torch.zeros_like(lowest), 0
     order = None
     while done < steps:
@@ -166,8 +166,8 @@ def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: i
             drawn = [torch.randperm(t, generator=own, device="cpu") for own in generators]
             order = torch.stack(drawn).to(device)
         part = done % per_epoch
-        rows = stack.training[groups].gather(1, order[:, part * batch : (part + 1) * batch])
-        scores = critic(*_points(stack, groups, rows)) + stack.start(groups, rows, rows)
+        rows = stack.training[splits].gather(1, order[:, part * batch : (part + 1) * batch])
+        scores = critic(*_points(stack, splits, rows)) + stack.parametric(splits, rows, rows)
         optimiser.zero_grad(set_to_none=True)
         anchored(scores).sum().backward()
         optimiser.step()
@@ -176,7 +176,7 @@ def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: i
             keep = min(AVERAGE, done / (done + 10))
             torch._foreach_lerp_(average, [p.detach() for p in parameters], 1 - keep)
             if done % every == 0 or done == steps:
-                loss = _with(critic, average, stack, groups, looked, start_looked)
+                loss = _with(critic, average, stack, splits, looked, parametric)
                 better = loss < lowest
                 lowest = torch.where(better, loss, lowest)
                 for kept, new in zip(best, average, strict=True):
@@ -188,20 +188,20 @@ def train(stack: Stack, seeds: int, seed: int, hidden: int, batch: int, steps: i
     with torch.no_grad():
         for p, kept in zip(parameters, best, strict=True):
             p.copy_(kept)
-    return Fitted(critic, groups, curve, done)
+    return Fitted(critic, splits, curve, done)
 
 
-def _points(stack: Stack, groups: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
-    return stack.x[groups[:, None], rows], stack.y[groups[:, None], rows]
+def _points(stack: Stack, splits: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+    return stack.x[splits[:, None], rows], stack.y[splits[:, None], rows]
 
 
-def _with(critic, values, stack, groups, rows, start) -> Float[Tensor, " m"]:
+def _with(critic, values, stack, splits, rows, parametric) -> Float[Tensor, " m"]:
     """Validation loss of the critic with other parameter values."""
     parameters = list(critic.parameters())
     own = [p.detach().clone() for p in parameters]
     for p, value in zip(parameters, values, strict=True):
         p.copy_(value)
-    loss = anchored(critic(*_points(stack, groups, rows)) + start)
+    loss = anchored(critic(*_points(stack, splits, rows)) + parametric)
     for p, value in zip(parameters, own, strict=True):
         p.copy_(value)
     return loss

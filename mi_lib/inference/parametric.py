@@ -1,4 +1,4 @@
-r"""Parametric log ratios: where the network starts from, and what it must beat.
+r"""Parametric log ratios: what the network is added to, and what it must beat.
 
 With :math:`u, v` the whitened x and y in canonical directions, :math:`\rho_k` their correlations,
 :math:`q_x = |u|^2`, :math:`q_y = |v|^2` and
@@ -8,10 +8,10 @@ Student copula with :math:`\nu` degrees of freedom has
 .. math:: \log r = C - \tfrac12\sum_k\log(1-\rho_k^2) - \tfrac{\nu+d_x+d_y}{2}\log(1+\tfrac q\nu)
           + \tfrac{\nu+d_x}{2}\log(1+\tfrac{q_x}\nu) + \tfrac{\nu+d_y}{2}\log(1+\tfrac{q_y}\nu).
 
-A very large :math:`\nu` is the Gaussian copula. A table of counts, and a Gaussian for each letter,
-have the same form with q linear.
-So every start is :math:`A(x) + B(y) + \phi(\alpha(x) + \beta(y) - 2\,s(x)\cdot t(y))`: all pairs
-of a batch cost one matrix product.
+A very large :math:`\nu` is the Gaussian copula. A table of counts, and a Gaussian for each symbol,
+have the same form with q linear. So every parametric ratio is
+:math:`A(x) + B(y) + \phi(\alpha(x) + \beta(y) - 2\,s(x)\cdot t(y))`: all pairs of a batch cost one
+matrix product.
 """
 
 import math
@@ -27,13 +27,13 @@ from torch import Tensor
 GAUSSIAN = 1e6  # degrees of freedom that stand for infinitely many
 FREEDOMS = (1.0, 2.0, 3.0, 5.0, 8.0, 16.0)
 LARGEST = 0.99999  # of a canonical correlation
-MOST_CELLS = 400  # letters of one side of a table of counts
+MOST_CELLS = 400  # symbols of one side of a table of counts
 JUDGED = 500  # validation pairs that judge a candidate
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a start at given points: s, the part of q that is its own, and A."""
+    """One side of a ratio at given points: s, the part of q that is its own, and A."""
 
     s: Float[np.ndarray, "n k"]
     own: Float[np.ndarray, " n"]
@@ -41,8 +41,9 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Start:
-    """A parametric log ratio. ``x_map`` and ``y_map`` whiten; ``rho`` are correlations."""
+class CopulaRatio:
+    """The log ratio of a Gaussian or Student copula. ``x_map`` and ``y_map`` whiten; ``rho`` are
+    correlations."""
 
     x_map: Float[np.ndarray, "dx k"]
     y_map: Float[np.ndarray, "dy k"]
@@ -52,7 +53,7 @@ class Start:
     freedom: float
 
     def side(self, z: Float[np.ndarray, "n d"], which: str) -> Side:
-        """What the start needs to know of points on one side."""
+        """What the ratio needs to know of points on one side."""
         directions = self.x_map if which == "x" else self.y_map
         white = self.x_white if which == "x" else self.y_white
         dims = len(self.x_white), len(self.y_white)
@@ -77,8 +78,8 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Counts:
-    """The log ratio of smoothed counts of two alphabets, as a start."""
+class CountRatio:
+    """The log ratio of smoothed counts of two alphabets."""
 
     table: Float[np.ndarray, "k l"]
 
@@ -93,22 +94,22 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Classes:
-    r"""One side letters, the other a Gaussian for each letter:
+class ClassRatio:
+    r"""One side symbols, the other a Gaussian for each symbol:
     :math:`\log r = \log N(z; \mu_k, \Sigma_k) - \log\sum_j p_j N(z; \mu_j, \Sigma_j)`."""
 
     centres: Float[np.ndarray, "k d"]
     whites: Float[np.ndarray, "k d d"]
     log_shares: Float[np.ndarray, " k"]
-    letters: str  # "x" or "y": the side of the letters
+    symbol_side: str  # "x" or "y"
 
     freedom = GAUSSIAN
     weight = GAUSSIAN / 2
 
     def side(self, values: np.ndarray, which: str) -> Side:
-        """The letters give their indicator, the other side its log ratio with each letter."""
+        """The symbols give their indicator, the other side its log ratio with each symbol."""
         zero = np.zeros(len(values))
-        if which == self.letters:
+        if which == self.symbol_side:
             return Side(np.eye(len(self.centres))[values], zero, zero)
         inside = [
             np.linalg.slogdet(white)[1] - 0.5 * (((values - centre) @ white) ** 2).sum(1)
@@ -119,10 +120,10 @@ class Classes:
         return Side(log - whole, zero, zero)
 
 
-def class_starts(
-    z: Float[np.ndarray, "t d"], codes: Int[np.ndarray, " t"], size: int, letters: str
-) -> list[Classes]:
-    """Letters with one common covariance, and with one each, pulled towards the common one."""
+def class_ratios(
+    z: Float[np.ndarray, "t d"], codes: Int[np.ndarray, " t"], size: int, symbol_side: str
+) -> list[ClassRatio]:
+    """Symbols with one common covariance, and with one each, pulled towards the common one."""
     counts = np.bincount(codes, minlength=size)
     centres = np.stack([z[codes == k].sum(0) / (counts[k] + 1) for k in range(size)])
     left = z - centres[codes]
@@ -134,7 +135,7 @@ def class_starts(
     ]
     log_shares = np.log((counts + 0.5) / (counts + 0.5).sum())
     whites = np.stack([_whiten(pooled)] * size), np.stack([_whiten(matrix) for matrix in own])
-    return [Classes(centres, white, log_shares, letters) for white in whites]
+    return [ClassRatio(centres, white, log_shares, symbol_side) for white in whites]
 
 
 def student_score(z: np.ndarray, freedom: float) -> np.ndarray:
@@ -144,7 +145,7 @@ def student_score(z: np.ndarray, freedom: float) -> np.ndarray:
 
 
 def pair_scores(x: Side, y: Side, freedom: float, weight: float) -> Float[np.ndarray, "n m"]:
-    """The start at every x with every y."""
+    """The ratio at every x with every y."""
     q = x.own[:, None] + y.own[None, :] - 2 * x.s @ y.s.T
     return x.alone[:, None] + y.alone[None, :] - weight * np.log1p(q / freedom)
 
@@ -163,10 +164,10 @@ def _shrunk(z: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, float]:
     return (1 - pull) * moments + pull * np.trace(moments) / d * np.eye(d), pull
 
 
-def gaussian_starts(
+def copula_ratios(
     zx: Float[np.ndarray, "t dx"], zy: Float[np.ndarray, "t dy"]
-) -> dict[str, Start]:
-    """Three readings of the cross-correlations: all, the large canonical, the large single."""
+) -> dict[str, CopulaRatio]:
+    """Three estimates of the cross-correlations: all, the large canonical, the large single."""
     n, dx, dy = len(zx), zx.shape[1], zy.shape[1]
     white_x, white_y = (_whiten(_shrunk(z)[0]) for z in (zx, zy))
     cross = zx.T @ zy / n
@@ -185,18 +186,18 @@ def gaussian_starts(
         np.sqrt(np.where(rho**2 > edge, np.maximum(rho**2 - bias, 0) / (1 - bias), 0)),
         right,
     )
-    starts = {}
+    ratios = {}
     for name, (left, rho, right) in found.items():
         k = max(1, int((rho > 1e-9).sum()))
-        starts[name] = Start(
+        ratios[name] = CopulaRatio(
             white_x @ left[:, :k], white_y @ right[:k].T, rho[:k], white_x, white_y, GAUSSIAN
         )
-    return starts
+    return ratios
 
 
-def judge(x: Side, y: Side, start: "AnyStart") -> float:
-    """The logistic score of the start on validation pairs; the smaller the better."""
-    scores = torch.from_numpy(pair_scores(x, y, start.freedom, start.weight))
+def judge(x: Side, y: Side, ratio: "ParametricRatio") -> float:
+    """The logistic score of the ratio on validation pairs; the smaller the better."""
+    scores = torch.from_numpy(pair_scores(x, y, ratio.freedom, ratio.weight))
     n = len(scores)
     own = scores.diagonal()
     others = (F.softplus(scores).sum() - F.softplus(own).sum()) / (n * (n - 1))
@@ -205,25 +206,25 @@ def judge(x: Side, y: Side, start: "AnyStart") -> float:
 
 def choose(
     zx: np.ndarray, zy: np.ndarray, training: np.ndarray, validation: np.ndarray, tails: bool
-) -> Start:
-    """The start with the best validation score; Student tails are tried where ``tails``."""
+) -> CopulaRatio:
+    """The copula with the best validation score; Student tails are tried where ``tails``."""
     validation = validation[:JUDGED]
 
-    def score(start: Start) -> float:
-        sides = start.side(zx[validation], "x"), start.side(zy[validation], "y")
-        return judge(*sides, start)
+    def score(ratio: CopulaRatio) -> float:
+        sides = ratio.side(zx[validation], "x"), ratio.side(zy[validation], "y")
+        return judge(*sides, ratio)
 
-    starts = list(gaussian_starts(zx[training], zy[training]).values())
-    best = min(starts, key=score)
+    ratios = list(copula_ratios(zx[training], zy[training]).values())
+    best = min(ratios, key=score)
     if tails:
-        others = [Start(**{**vars(best), "freedom": nu}) for nu in FREEDOMS]
+        others = [CopulaRatio(**{**vars(best), "freedom": nu}) for nu in FREEDOMS]
         best = min([best, *others], key=score)
     return best
 
 
-def counts_start(
+def count_ratio(
     x: np.ndarray, y: np.ndarray, sizes: tuple[int, int], training: np.ndarray
-) -> Counts:
+) -> CountRatio:
     """Smoothed counts of the training pairs: as many pseudo-pairs as there are cells, halved,
     spread as if the sides were independent."""
     joint = np.bincount(x[training] * sizes[1] + y[training], minlength=sizes[0] * sizes[1])
@@ -231,14 +232,14 @@ def counts_start(
     margins = joint.sum(1) + 0.5, joint.sum(0) + 0.5
     expected = np.outer(margins[0] / margins[0].sum(), margins[1] / margins[1].sum())
     prior = joint.size / 2
-    return Counts(np.log((joint + prior * expected) / (len(training) + prior) / expected))
+    return CountRatio(np.log((joint + prior * expected) / (len(training) + prior) / expected))
 
 
-AnyStart = Start | Counts | Classes
+ParametricRatio = CopulaRatio | CountRatio | ClassRatio
 
 
 def stacked(sides: list[Side], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """The sides of all groups as three tensors, s padded with zeros to one width."""
+    """The sides of all splits as three tensors, s padded with zeros to one width."""
     width = max(side.s.shape[1] for side in sides)
     s = np.stack([np.pad(side.s, ((0, 0), (0, width - side.s.shape[1]))) for side in sides])
     parts = s, np.stack([side.own for side in sides]), np.stack([side.alone for side in sides])

@@ -1,10 +1,10 @@
 r"""What the log ratio of a pair cannot be.
 
-- A letter of probability p has :math:`r \le 1/p` with everything, since :math:`p(x,y) \le p(y)`.
+- A symbol of probability p has :math:`r \le 1/p` with everything, since :math:`p(x,y) \le p(y)`.
 - True pairs have :math:`\mathbb{E}[1/r] \le 1`, so at most a share :math:`e^{-t}` of them has
   :math:`\log r \le -t` (Markov): of n pairs none is expected below :math:`-\log n`.
 
-Calibrated scores are kept within both. A network that met a letter once, or a Gaussian that is far
+Calibrated scores are kept within both. A network that met a symbol once, or a Gaussian that is far
 from a pair, says such things.
 """
 
@@ -19,7 +19,7 @@ Codes = tuple[Int[np.ndarray, " n"], int] | None  # codes of one side and their 
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest log ratio of each letter of either side (empty for numbers), and the least."""
+    """The largest log ratio of each symbol of either side (empty for numbers), and the least."""
 
     x: Float[np.ndarray, " k"]
     y: Float[np.ndarray, " l"]
@@ -27,7 +27,7 @@ class Limits:
 
     @staticmethod
     def fit(x: Codes, y: Codes, training: Int[np.ndarray, " t"]) -> "Limits":
-        """From the training pairs, half a count added to each letter."""
+        """From the training pairs, half a count added to each symbol."""
         sides = [np.empty(0) if codes is None else _surprise(*codes, training) for codes in (x, y)]
         return Limits(*sides, -math.log(len(training)))
 

@@ -1,4 +1,4 @@
-"""One fold of one problem: both sides encoded, a start chosen, limits known."""
+"""One fold of one problem: both sides encoded, a parametric ratio chosen, limits known."""
 
 from dataclasses import dataclass, replace
 
@@ -11,17 +11,17 @@ from .folds import Fold
 from .ratio_limits import Limits
 from .table import Column
 
-ROWS_A_LETTER = 10  # training pairs a letter, from which on letters are not rare
+ROWS_A_SYMBOL = 10  # training pairs a symbol, from which on symbols are not rare
 
 
 @dataclass(frozen=True)
-class Group:
+class Split:
     """One fold of one problem, ready to be stacked."""
 
     fold: Fold | None
     encode_x: Encoder
     encode_y: Encoder
-    start: parametric.AnyStart
+    ratio: parametric.ParametricRatio
     limits: Limits
     x: Float[np.ndarray, "n dx"] | None = None
     y: Float[np.ndarray, "n dy"] | None = None
@@ -37,65 +37,65 @@ class Group:
 
 
 def joint_codes(columns: list[Column]) -> tuple[np.ndarray, int] | None:
-    """One code for all columns of letters together, where there are few; None otherwise."""
-    if any(column.letters is None for column in columns):
+    """One code for all columns of symbols together, where there are few; None otherwise."""
+    if any(column.symbols is None for column in columns):
         return None
     codes, size = np.zeros(len(columns[0].values), dtype=np.int64), 1
     for column in columns:
-        codes = codes * len(column.letters) + column.values
-        size *= len(column.letters)
+        codes = codes * len(column.symbols) + column.values
+        size *= len(column.symbols)
         if size > parametric.MOST_CELLS:
             return None
     return codes, size
 
 
-def encoded(group: Group, x: list[Column], y: list[Column]) -> Group:
-    """The group with these columns as its data."""
-    zx, zy = group.encode_x(x), group.encode_y(y)
+def encoded(split: Split, x: list[Column], y: list[Column]) -> Split:
+    """The split with these columns as its data."""
+    zx, zy = split.encode_x(x), split.encode_y(y)
     codes = joint_codes(x), joint_codes(y)
     most_x, most_y = (
-        group.limits.most(part, len(zx), which) for part, which in zip(codes, "xy", strict=True)
+        split.limits.most(part, len(zx), which) for part, which in zip(codes, "xy", strict=True)
     )
-    letters = "xy" if isinstance(group.start, parametric.Counts) else ""
-    if isinstance(group.start, parametric.Classes):
-        letters = group.start.letters
-    side_x = group.start.side(codes[0][0] if "x" in letters else zx, "x")
-    side_y = group.start.side(codes[1][0] if "y" in letters else zy, "y")
+    coded = "xy" if isinstance(split.ratio, parametric.CountRatio) else ""
+    if isinstance(split.ratio, parametric.ClassRatio):
+        coded = split.ratio.symbol_side
+    side_x = split.ratio.side(codes[0][0] if "x" in coded else zx, "x")
+    side_y = split.ratio.side(codes[1][0] if "y" in coded else zy, "y")
     sides = {"side_x": side_x, "side_y": side_y, "most_x": most_x, "most_y": most_y}
-    return replace(group, x=zx, y=zy, **sides)
+    return replace(split, x=zx, y=zy, **sides)
 
 
-def prepare(x: list[Column], y: list[Column], fold: Fold) -> Group:
-    """Encode both sides and choose the start of one fold."""
+def prepare(x: list[Column], y: list[Column], fold: Fold) -> Split:
+    """Encode both sides and choose the parametric ratio of one fold."""
     encoders = [Encoder.fit(columns, fold.training) for columns in (x, y)]
     codes = joint_codes(x), joint_codes(y)
     if all(codes):
         sizes = codes[0][1], codes[1][1]
-        start = parametric.counts_start(codes[0][0], codes[1][0], sizes, fold.training)
+        ratio = parametric.count_ratio(codes[0][0], codes[1][0], sizes, fold.training)
     else:
         zx, zy = encoders[0](x), encoders[1](y)
         tails = all(encoder.numeric for encoder in encoders)
-        start = parametric.choose(zx, zy, fold.training, fold.validation, tails)
+        ratio = parametric.choose(zx, zy, fold.training, fold.validation, tails)
         if any(codes):
-            start = _or_classes(start, (zx, zy), codes, fold)
-    return encoded(Group(fold, *encoders, start, Limits.fit(*codes, fold.training)), x, y)
+            ratio = _or_classes(ratio, (zx, zy), codes, fold)
+    return encoded(Split(fold, *encoders, ratio, Limits.fit(*codes, fold.training)), x, y)
 
 
-def _or_classes(start: parametric.Start, z, codes, fold: Fold) -> parametric.AnyStart:
-    """A Gaussian for each letter, common covariance or own, by the validation score. A Gaussian
-    copula of indicators is no probability law; it competes only where letters are rare."""
+def _or_classes(ratio: parametric.CopulaRatio, z, codes, fold: Fold) -> parametric.ParametricRatio:
+    """A Gaussian for each symbol, common covariance or own, by the validation score. A Gaussian
+    copula of indicators is no probability distribution; it competes only where symbols are rare."""
     which = 0 if codes[0] else 1
     values, size = codes[which]
     rows = fold.validation[: parametric.JUDGED]
 
-    def score(candidate: parametric.AnyStart) -> float:
+    def score(candidate: parametric.ParametricRatio) -> float:
         given = list(z)
-        if isinstance(candidate, parametric.Classes):
+        if isinstance(candidate, parametric.ClassRatio):
             given[which] = values
         sides = candidate.side(given[0][rows], "x"), candidate.side(given[1][rows], "y")
         return parametric.judge(*sides, candidate)
 
     t = fold.training
-    classes = parametric.class_starts(z[1 - which][t], values[t], size, "xy"[which])
-    rare = len(t) < ROWS_A_LETTER * size
-    return min([start, *classes] if rare else classes, key=score)
+    classes = parametric.class_ratios(z[1 - which][t], values[t], size, "xy"[which])
+    rare = len(t) < ROWS_A_SYMBOL * size
+    return min([ratio, *classes] if rare else classes, key=score)

@@ -12,16 +12,20 @@ import torch
 from ..diagnostics import Diagnostic
 from .crossfit import Member, Plan
 from .encoding import Encoder, Indicators, NormalScore
-from .network import Residual
-from .parametric import Classes, Counts, Start
+from .network import RatioNetwork
+from .parametric import ClassRatio, CopulaRatio, CountRatio, ParametricRatio
 from .ratio_limits import Limits
-from .splits import Group
+from .splits import Split
 from .table import Column
 
 FORMAT = 2
 PLAIN = ("plug_in_", "mi_", "half_", "standard_error_", "dv_", "lower_bound_", "p_value_")
-CLASSES = ("centres", "whites", "log_shares", "letters")
-START = ("x_map", "y_map", "rho", "x_white", "y_white")
+# Of each parametric ratio the names in the file, which do not change, and their attributes.
+RATIOS = {
+    CountRatio: {"table": "table"},
+    ClassRatio: {n: n for n in ("centres", "whites", "log_shares")} | {"letters": "symbol_side"},
+    CopulaRatio: {n: n for n in ("x_map", "y_map", "rho", "x_white", "y_white", "freedom")},
+}
 
 
 def save(est: Any, path: Path) -> Path:
@@ -37,7 +41,7 @@ def save(est: Any, path: Path) -> Path:
         "pairs": est.n_pairs_,
         "steps": est.steps_,
         "plan": asdict(est.plan_) | {"device": "cpu"},
-        "columns": [[(c.name, c.letters) for c in s] for s in (est.x_columns_, est.y_columns_)],
+        "columns": [[(c.name, c.symbols) for c in s] for s in (est.x_columns_, est.y_columns_)],
         "diagnostics": [asdict(found) for found in est.diagnostics_],
         "critic": {"seeds": critic.seeds, "sizes": _sizes(critic)},
         "members": [(m.which.start, m.which.stop) for m in est.members_],
@@ -51,7 +55,7 @@ def save(est: Any, path: Path) -> Path:
     arrays |= {f"reliability{i}": part for i, part in enumerate(est.reliability_)}
     arrays |= {f"critic/{k}": v.cpu().numpy() for k, v in critic.state_dict().items()}
     for k, member in enumerate(est.members_):
-        arrays |= {f"{k}/{name}": part for name, part in _group_arrays(member.group).items()}
+        arrays |= {f"{k}/{name}": part for name, part in _split_arrays(member.split).items()}
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     with open(temporary, "wb") as file:
         np.savez_compressed(file, **arrays)
@@ -107,33 +111,29 @@ def _fitted(meta: dict, arrays: dict) -> tuple[dict[str, Any], dict[str, Any]]:
     }
 
 
-def _sizes(critic: Residual) -> list[int]:
+def _sizes(critic: RatioNetwork) -> list[int]:
     """x_dim, y_dim, hidden, embedding."""
     x, hidden = critic.first_x.shape[1:]
     return [x // 2, critic.first_y.shape[1] // 2, hidden, critic.weights[-1].shape[2] - 1]
 
 
-def _column(name: str, letters: list | None) -> Column:
-    return Column(name, np.empty(0), None if letters is None else tuple(letters))
+def _column(name: str, symbols: list | None) -> Column:
+    return Column(name, np.empty(0), None if symbols is None else tuple(symbols))
 
 
-def _group_arrays(group: Group) -> dict[str, np.ndarray]:
+def _split_arrays(split: Split) -> dict[str, np.ndarray]:
     found = {}
-    for side, encoder in (("x", group.encode_x), ("y", group.encode_y)):
+    for side, encoder in (("x", split.encode_x), ("y", split.encode_y)):
         for i, fitted in enumerate(encoder.maps):
             found |= {f"{side}{i}/{key}": part for key, part in vars(fitted).items()}
-    found |= {f"limits/{key}": np.asarray(part) for key, part in vars(group.limits).items()}
-    if isinstance(group.start, Counts):
-        return found | {"table": group.start.table}
-    if isinstance(group.start, Classes):
-        return found | {name: np.asarray(getattr(group.start, name)) for name in CLASSES}
-    found |= {name: getattr(group.start, name) for name in START}
-    return found | {"freedom": np.array(group.start.freedom)}
+    found |= {f"limits/{key}": np.asarray(part) for key, part in vars(split.limits).items()}
+    names = RATIOS[type(split.ratio)]
+    return found | {key: np.asarray(getattr(split.ratio, own)) for key, own in names.items()}
 
 
 def _members(meta: dict, arrays: dict, slopes: np.ndarray) -> list[Member]:
     x_dim, y_dim, hidden, embedding = meta["critic"]["sizes"]
-    critic = Residual(x_dim, y_dim, meta["critic"]["seeds"], hidden, embedding)
+    critic = RatioNetwork(x_dim, y_dim, meta["critic"]["seeds"], hidden, embedding)
     prefix = "critic/"
     state = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
     critic.load_state_dict({k: torch.from_numpy(v) for k, v in state.items()})
@@ -144,16 +144,17 @@ def _members(meta: dict, arrays: dict, slopes: np.ndarray) -> list[Member]:
             Encoder(tuple(_map(own, f"{side}{i}") for i in range(len(columns))))
             for side, columns in zip("xy", meta["columns"], strict=True)
         ]
-        if "table" in own:
-            start = Counts(own["table"])
-        elif "letters" in own:
-            start = Classes(*(own[name] for name in CLASSES[:3]), str(own["letters"]))
-        else:
-            start = Start(*(own[name] for name in START), float(own["freedom"]))
         limits = Limits(own["limits/x"], own["limits/y"], float(own["limits/least"]))
-        group = Group(None, *encoders, start, limits)
-        made.append(Member(group, critic, slice(first, last), slopes[k]))
+        split = Split(None, *encoders, _ratio(own), limits)
+        made.append(Member(split, critic, slice(first, last), slopes[k]))
     return made
+
+
+def _ratio(own: dict) -> ParametricRatio:
+    """The parametric ratio whose names are there; an array without axes is a number or a string."""
+    kind, names = next((k, names) for k, names in RATIOS.items() if names.keys() <= own.keys())
+    arrays = {attribute: own[key] for key, attribute in names.items()}
+    return kind(**{a: part if part.ndim else part.item() for a, part in arrays.items()})
 
 
 def _map(own: dict, key: str) -> NormalScore | Indicators:

@@ -1,4 +1,4 @@
-"""The caller's values as columns: numbers, or letters of a small alphabet. All checks are here."""
+"""The caller's values as columns: numbers, or symbols of a small alphabet. All checks are here."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,18 +7,18 @@ import numpy as np
 import pandas as pd
 import torch
 
-FEW = 20  # a numeric column with so few distinct values is treated as letters
-MOST_LETTERS = 500
+FEW = 20  # a numeric column with so few distinct values is treated as symbols
+MOST_SYMBOLS = 500
 LEAST_ROWS = 50
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: float values, or the codes of its letters."""
+    """One column: float values, or the codes of its symbols."""
 
     name: str
     values: np.ndarray
-    letters: tuple[Any, ...] | None = None
+    symbols: tuple[Any, ...] | None = None
 
 
 def read(values: Any, name: str) -> list[Column]:
@@ -61,16 +61,16 @@ def read_like(values: Any, name: str, fitted: list[Column]) -> list[Column]:
 
 
 def _like(series: pd.Series, old: Column) -> Column:
-    if old.letters is None:
+    if old.symbols is None:
         return Column(old.name, _numbers(series, old.name))
-    known = {letter: code for code, letter in enumerate(old.letters)}
-    values = _letters(series, old.name)
+    known = {symbol: code for code, symbol in enumerate(old.symbols)}
+    values = _symbols(series, old.name)
     unknown = sorted({str(v) for v in values if v not in known})
     if unknown:
         raise ValueError(
             f"{old.name} has values that were not there at the fit: {', '.join(unknown[:5])}"
         )
-    return Column(old.name, np.array([known[v] for v in values], dtype=np.int64), old.letters)
+    return Column(old.name, np.array([known[v] for v in values], dtype=np.int64), old.symbols)
 
 
 def _as_frame(values: Any, name: str) -> pd.DataFrame:
@@ -123,9 +123,9 @@ def _as_array(values: Any, name: str) -> np.ndarray:
 
 
 def _column(series: pd.Series, name: str) -> Column:
-    """Numbers, or letters where the values are words, or few numbers."""
+    """Numbers, or symbols where the values are words, or few numbers."""
     if _is_words(series):
-        return _coded(_letters(series, name), name)
+        return _coded(_symbols(series, name), name)
     values = _numbers(series, name)
     distinct = len(np.unique(values))
     if distinct <= min(FEW, len(values) // 10):
@@ -164,7 +164,7 @@ def _numbers(series: pd.Series, name: str) -> np.ndarray:
     return values
 
 
-def _letters(series: pd.Series, name: str) -> list[Any]:
+def _symbols(series: pd.Series, name: str) -> list[Any]:
     missing = series.isna()
     if missing.any():
         raise ValueError(
@@ -179,7 +179,7 @@ def _letters(series: pd.Series, name: str) -> list[Any]:
 
 
 def _key(value: Any) -> str | float:
-    """A letter: a string stays one, anything else is a number. Equal values have equal keys."""
+    """A symbol: a string stays one, anything else is a number. Equal values have equal keys."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, str):
@@ -188,19 +188,19 @@ def _key(value: Any) -> str | float:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"a value {value!r} of type {type(value).__name__} is no letter; pass strings"
+            f"a value {value!r} of type {type(value).__name__} is no symbol; pass strings"
         ) from None
 
 
 def _coded(values: list[Any], name: str) -> Column:
-    letters = tuple(sorted(set(values)))
-    if len(letters) > min(MOST_LETTERS, len(values) // 2):
+    symbols = tuple(sorted(set(values)))
+    if len(symbols) > min(MOST_SYMBOLS, len(values) // 2):
         raise ValueError(
-            f"{name} has {len(letters)} distinct strings in {len(values)} rows; pass at most "
-            f"{min(MOST_LETTERS, len(values) // 2)} (merge rare ones, or pass numbers)"
+            f"{name} has {len(symbols)} distinct strings in {len(values)} rows; pass at most "
+            f"{min(MOST_SYMBOLS, len(values) // 2)} (merge rare ones, or pass numbers)"
         )
-    code = {letter: i for i, letter in enumerate(letters)}
-    return Column(name, np.array([code[v] for v in values], dtype=np.int64), letters)
+    code = {symbol: i for i, symbol in enumerate(symbols)}
+    return Column(name, np.array([code[v] for v in values], dtype=np.int64), symbols)
 
 
 def _is_constant(column: Column) -> bool:
@@ -216,12 +216,12 @@ def check_pairs(x: list[Column], y: list[Column]) -> int:
 
 
 def frame_of(columns: list[Column]) -> pd.DataFrame:
-    """The columns as a frame of numbers and letters."""
+    """The columns as a frame of numbers and symbols."""
     return pd.DataFrame(
         {
             column.name: column.values
-            if column.letters is None
-            else np.array(column.letters)[column.values]
+            if column.symbols is None
+            else np.array(column.symbols)[column.values]
             for column in columns
         }
     )

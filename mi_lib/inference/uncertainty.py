@@ -1,7 +1,7 @@
 r"""The interval of a mean of held-out scores.
 
 Three spreads add up: over pairs (:math:`\mathrm{Var}(c)/n`), over folds beyond what the pairs
-explain, over seeds. They say how far another sample or another start would move the value. They do
+explain, over seeds. They say how far another sample or another seed would move the value. They do
 not say how much the critics fail to find. For that a second fit uses half of the training pairs. A
 bias that falls like one over their number is as large as the gain from the last doubling: a gain of
 more than twice its standard error is added to the estimate, and the interval is widened both ways
