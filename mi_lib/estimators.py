@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from . import objectives
+from . import losses, objectives
 from .objectives import Loss, Scores
 from .scoring import PseudoSpherical
 from .validate import nats_per, one_of
@@ -33,6 +33,21 @@ TRAININGS: Mapping[str, Callable[[Scores], Loss]] = MappingProxyType(
         "mine": lambda scores: objectives.mine(
             scores, objectives.log_mean_exp(objectives.negatives(scores), 2)
         ),
+    }
+)
+
+# The same trainings as modules, to be made anew for each fit: MINE has a memory.
+LOSSES: Mapping[str, Callable[[], losses.Loss]] = MappingProxyType(
+    {
+        "dv": losses.DV,
+        "nwj": losses.NWJ,
+        "infonce": losses.InfoNCE,
+        "js": losses.JS,
+        "chi-square": losses.ChiSquare,
+        "hellinger": losses.Hellinger,
+        "anchor": partial(losses.InfoNCEAnchor, nu=1.0),
+        "spherical": partial(losses.InfoNCEAnchor, nu=1.0, rule=PseudoSpherical(2)),
+        "mine": losses.MINE,
     }
 )
 
@@ -60,6 +75,10 @@ class Estimator:
     def loss(self, scores: Scores) -> Loss:
         """The loss to minimise, in nats."""
         return TRAININGS[self.training](scores)
+
+    def new_loss(self) -> losses.Loss:
+        """The loss as a module, for `fit_critic` or a loop of your own."""
+        return LOSSES[self.training]()
 
     def estimate(self, scores: Scores, unit: str = "bits") -> Float[Tensor, "..."]:
         """The estimate of I(X;Y) that the scores give."""

@@ -364,8 +364,13 @@ GROUPS = [
             ("tuple(loss + d - shift", "tuple(loss + d + shift"),
             ("total * phi([1 / total", "phi([1 / total"),
             ("return -sum(sp.log(e) for e in eta)", "return sum(sp.log(e) for e in eta)"),
-            ("return _reduced(once)[0] if powers", "return once if powers"),
         ],
+    ),
+    Group(
+        "mi_lib.normal_form",
+        "tests/test_symbolic.py tests/test_scoring.py",
+        "brings or put_back or at_a_point",
+        [("return _reduced(once)[0] if powers", "return once if powers")],
     ),
     Group(
         "companion.experiments.staircase_compare",

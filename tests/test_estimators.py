@@ -32,6 +32,13 @@ def test_estimates_are_in_bits_without_a_gradient(row):
     assert row.loss(scores).sum().requires_grad
 
 
+@pytest.mark.parametrize("row", estimators.TABLE_1, ids=lambda row: row.name)
+def test_the_module_of_a_row_is_its_function(row):
+    scores = torch.randn(6, 6, dtype=torch.float64)
+    torch.testing.assert_close(row.new_loss()(scores), row.loss(scores), rtol=1e-6, atol=1e-6)
+    assert row.new_loss() is not row.new_loss(), "a loss may have a memory"
+
+
 @pytest.mark.parametrize("name", ["DV", "NWJ", "InfoNCE-anchor", "PCC"])
 def test_at_the_true_ratio_tight_estimators_find_the_mutual_information(name):
     """X = Y uniform on 8 symbols, I = 3 bits; a huge batch stands in for the population."""

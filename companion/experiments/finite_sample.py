@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from torch import nn
 
-from mi_lib.critics import Separable
+from mi_lib import InfoNCEAnchor, Separable, fit_critic
 from mi_lib.inference import calibration
 from mi_lib.objectives import anchor, log_mean_exp, negatives, positives
 
@@ -37,33 +38,33 @@ def train_plain(
     Columns: step, nu, ``training`` (plug-in on training pairs), ``plug_in`` and ``dv`` on 20 % held
     out, ``calibrated`` (plug-in after a, b are fitted to the other 20 %), ``loss`` (held out).
     """
-    generator = torch.Generator().manual_seed(seed)
     sides = [torch.from_numpy(as_numbers(v, name)).float() for v, name in ((x, "x"), (y, "y"))]
-    n = len(sides[0])
-    order = torch.randperm(n, generator=generator)
-    fit, judge, held = order.tensor_split([round(0.6 * n), round(0.8 * n)])
-    critic = Separable(
-        sides[0].shape[1], sides[1].shape[1], (seed,), copies=len(nus), hidden=128, embedding=16
-    )
-    optimiser = torch.optim.Adam(critic.parameters(), 1e-3, fused=True)
+    n, rows = len(sides[0]), []
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    parts = order.tensor_split([round(0.6 * n), round(0.8 * n)])
+    train, judge, held = ([side[part] for side in sides] for part in parts)
 
-    def scores_of(rows: torch.Tensor) -> torch.Tensor:
-        return critic(*(side[rows][None] for side in sides))[:, 0]
+    for nu in nus:
 
-    rows = []
-    for step in range(steps + 1):
-        if step % 20 == 0:
-            with torch.no_grad():
-                looks = [scores_of(part[:400]).double() for part in (fit, judge, held)]
-            rows += [
-                {"step": step, "nu": nu, **_estimates(*(look[i] for look in looks), nu)}
-                for i, nu in enumerate(nus)
-            ]
-        chosen = fit[torch.randint(len(fit), (batch,), generator=generator)]
-        scores = scores_of(chosen)
-        optimiser.zero_grad(set_to_none=True)
-        sum(anchor(scores[i], nu=nu) for i, nu in enumerate(nus)).backward()
-        optimiser.step()
+        def look(step: int, critic: nn.Module, nu: float = nu) -> None:
+            scores = (critic(*(side[:400] for side in part)) for part in (train, judge, held))
+            found = _estimates(*(matrix.double() for matrix in scores), nu)
+            rows.append({"step": step, "nu": nu, **found})
+
+        fit_critic(
+            Separable(*(side.shape[1] for side in sides), (seed,), hidden=128),
+            tuple(train),
+            held_out=tuple(held),
+            loss=InfoNCEAnchor(nu=nu),
+            steps=steps,
+            batch=batch,
+            patience=None,
+            average=None,
+            every=20,
+            seed=seed,
+            device="cpu",
+            on_look=look,
+        )
     return pd.DataFrame(rows)
 
 
