@@ -208,7 +208,7 @@ def test_every_stored_piece_belongs_to_a_table():
 def test_stored_folders_stay_small():
     for folder in results_folder().iterdir():
         size = sum(path.stat().st_size for path in folder.rglob("*.csv"))
-        assert size < 1_000_000, f"{folder.name} holds {size:,} bytes"
+        assert size < 2_000_000, f"{folder.name} holds {size:,} bytes"
 
 
 @pytest.mark.parametrize("path", stored_pieces()[::9], ids=lambda path: path.stem)
