@@ -10,11 +10,12 @@ PORT ?= 8000
 PY := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab refresh serve clean env
+.PHONY: help book test test-long lab refresh serve clean env
 
 help: ## list the commands
 	@echo "make book      execute the notebooks, build the book, print the page to open"
 	@echo "make test      lint, unit tests, the wheel, notebooks, experiments, book, browser"
+	@echo "make test-long all deliberate errors, of which make test tries some"
 	@echo "make lab       open the notebooks in JupyterLab"
 	@echo "make refresh   re-execute the notebooks and store their outputs and the scoreboard"
 	@echo "make serve     show the built book on http://localhost:$(PORT)"
@@ -26,6 +27,9 @@ book: env ## execute in a staging copy and build the HTML
 
 test: env ## everything CI checks
 	@$(PY) -m tools.check $(STEPS)
+
+test-long: env ## what `make test` has a sample of
+	@$(PY) -m tools.check all-mutations
 
 lab: env ## notebooks in the same environment
 	@$(PY) -m jupyterlab book

@@ -35,10 +35,16 @@ def unit() -> Outcome:
     )
 
 
-def mutations() -> Outcome:
-    """Deliberate errors, each of which the tests must notice."""
-    stream(python("-m", "tools.mutate"), "the mutations", reason="survived|could not|occurs")
+def mutations(*chosen: str) -> Outcome:
+    """Deliberate errors, each of which the tests must notice: some of them, or all."""
+    command = python("-m", "tools.mutate", *(chosen or ("--sample", str(SAMPLE))))
+    stream(command, "the mutations", reason="survived|could not|occurs")
     return Outcome(note="all caught")
+
+
+def all_mutations() -> Outcome:
+    """Every deliberate error: a step of `make test-long`."""
+    return mutations("--all")
 
 
 def stored() -> Outcome:
@@ -62,6 +68,7 @@ def browser() -> Outcome:
     return pytest("browser", "-m", "browser", "tests")
 
 
+SAMPLE = 60  # deliberate errors that `make test` tries
 STEPS = {
     "lint": lint,
     "unit": unit,
@@ -74,13 +81,17 @@ STEPS = {
 }
 
 
+LONG = {"all-mutations": all_mutations}  # what `make test-long` does beyond a sample
+
+
 def main(names: list[str]) -> int:
-    unknown = [name for name in names if name not in STEPS]
+    known = STEPS | LONG
+    unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"No step named {', '.join(unknown)}. There are: {', '.join(STEPS)}.")
+        print(f"No step named {', '.join(unknown)}. There are: {', '.join(known)}.")
         return 2
     make_stage()
-    return run_steps([(name, STEPS[name]) for name in names or STEPS])
+    return run_steps([(name, known[name]) for name in names or STEPS])
 
 
 if __name__ == "__main__":

@@ -1,15 +1,20 @@
 """Apply each deliberate error of tests/mutations.py and see that the named tests notice.
 
-    python -m tools.mutate [module ...]
+    python -m tools.mutate                 # all
+    python -m tools.mutate mi_lib.fit      # those of some modules
+    python -m tools.mutate --sample 60     # some of all; which ones the last commit decides
 
 The heavy packages are imported once; each mutation then runs in a forked child, in which the
 module's text is changed on import. Nothing on disk is touched.
 """
 
+import argparse
 import importlib
 import importlib.abc
 import importlib.util
 import os
+import random
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -103,8 +108,22 @@ def timed(group: Group, old: str, new: str) -> tuple[int, float]:
     return exit_code(group, old, new), time.perf_counter() - start
 
 
-def main(modules: list[str]) -> int:
-    """Try every error; 1 when one survives."""
+def sampled(jobs: list, count: int) -> list:
+    """``count`` of the jobs, others after every commit, the same for one commit everywhere."""
+    asked = ["git", "rev-parse", "HEAD"]
+    head = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    return random.Random(head).sample(jobs, min(count, len(jobs)))
+
+
+def main(arguments: list[str]) -> int:
+    """Try the errors; 1 when one survives."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutate", description=__doc__)
+    parser.add_argument("modules", nargs="*")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--sample", type=int, default=None)
+    which.add_argument("--all", action="store_true", help="as without a number")
+    given = parser.parse_args(arguments)
+    modules = given.modules
     for package in HEAVY:
         importlib.import_module(package)
     import torch
@@ -117,6 +136,9 @@ def main(modules: list[str]) -> int:
     if stale:
         return 1
     jobs = [(group, old, new) for group in groups for old, new in group.errors]
+    if given.sample is not None:
+        print(f"{given.sample} of {len(jobs)} deliberate errors; `make test-long` tries all")
+        jobs = sampled(jobs, given.sample)
     start = time.perf_counter()
     codes, times = [], []
     with ThreadPoolExecutor(max_workers=2) as pool:
