@@ -20,7 +20,21 @@ _T_MAX = 700.0  # exp(-700) underflows nothing and is far below any tolerance
 
 
 def tuple_sizes(k: ArrayLike) -> Float[np.ndarray, "..."]:
-    """K as floats, refused where one is not a whole number of at least 1."""
+    """K as floats, refused where one is not a whole number of at least 1.
+
+    Parameters
+    ----------
+    k : array_like of int
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> tuple_sizes([1, 64]).tolist()
+    [1.0, 64.0]
+    """
     sizes = np.asarray(k)
     if sizes.dtype.kind not in "iu" or (sizes < 1).any():
         raise ValueError(f"k={k!r} must be whole numbers >= 1: the number of points in a tuple")
@@ -43,6 +57,22 @@ def infonce_ceiling(
 
     so that nothing cancels and K may be large.
 
+    Parameters
+    ----------
+    kl : array_like
+        The divergence D(q1 || q0), at least 0; infinity is allowed.
+    k : array_like of int
+        Points of an InfoNCE tuple, at least 1; broadcast against ``kl``.
+    unit : {"bits", "nats"}
+        Of ``kl`` and of the answer.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        The ceiling, at most log K; a number where both arguments are numbers.
+
+    Examples
+    --------
     >>> round(infonce_ceiling(2.0, 4), 7)
     1.3239896
     >>> infonce_ceiling([0.0, float("inf")], 8).tolist()
@@ -71,9 +101,25 @@ def certified_kl(
     .. math:: D(q_1\|q_0) \ge B_K^{-1}(\mathcal{D}_{\text{InfoNCE}})
               \ge \mathcal{D}_{\text{InfoNCE}}
 
-    A better lower bound than the value itself, and a sharp one. A value of log K gives infinity; a
-    larger one is refused, because no critic reaches it in expectation.
+    A better lower bound than the value itself, and a sharp one.
 
+    Parameters
+    ----------
+    infonce : array_like
+        An InfoNCE value in expectation, from 0 to log K. A larger one is refused, because no critic
+        reaches it in expectation.
+    k : array_like of int
+        Points of an InfoNCE tuple, at least 1; broadcast against ``infonce``.
+    unit : {"bits", "nats"}
+        Of ``infonce`` and of the answer.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        The lower bound of D(q1 || q0); infinity at log K.
+
+    Examples
+    --------
     >>> round(certified_kl(infonce_ceiling(2.0, 4), 4), 9)
     2.0
     """
@@ -107,6 +153,24 @@ def chi_square_floor(
 
     .. math:: D_{K\text{-JS}}(q_1, q_0) \ge D - \log\bigl(1 + \chi^2(q_1\|q_0)/K\bigr)
 
+    Parameters
+    ----------
+    kl : array_like
+        The divergence D(q1 || q0), finite and at least 0.
+    chi2 : array_like
+        The chi-square divergence of q1 from q0, at least 0; it has no unit.
+    k : array_like of int
+        Points of an InfoNCE tuple, at least 1.
+    unit : {"bits", "nats"}
+        Of ``kl`` and of the answer.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        The bound, which may be negative.
+
+    Examples
+    --------
     >>> chi_square_floor(1.0, 1.0, 2) == 1 - math.log2(1.5)
     True
     """
@@ -124,8 +188,24 @@ def generalised_dv(mean_log_r: float, mean_r: float, beta: float, unit: str = "b
     .. math:: \mathbb{E}_{q_1}[\log r] - (1+\beta)
               \log\Bigl(\frac{\beta + \mathbb{E}_{q_0}[r]}{1+\beta}\Bigr) \le D(q_1\|q_0)
 
-    ``mean_log_r`` is in ``unit``; ``beta=0`` is Donsker-Varadhan, ``beta=inf`` is NWJ.
+    Parameters
+    ----------
+    mean_log_r : float
+        The mean of log r over positives, in ``unit``.
+    mean_r : float
+        The mean of r over negatives, at least 0.
+    beta : float
+        The limit of nu/K, at least 0: 0 is Donsker-Varadhan, infinity is NWJ.
+    unit : {"bits", "nats"}
+        Of ``mean_log_r`` and of the answer.
 
+    Returns
+    -------
+    float
+        The lower bound of D(q1 || q0).
+
+    Examples
+    --------
     >>> generalised_dv(1.0, 1.0, 0.0)
     1.0
     >>> generalised_dv(1.0, 2.0, math.inf, unit="nats")
