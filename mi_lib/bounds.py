@@ -17,6 +17,24 @@ def chi_square_floor(
 
     .. math:: D_{K\text{-JS}}(q_1, q_0) \ge D - \log\bigl(1 + \chi^2(q_1\|q_0)/K\bigr)
 
+    Parameters
+    ----------
+    kl : array_like
+        The divergence D(q1 || q0), finite and at least 0.
+    chi2 : array_like
+        The chi-square divergence of q1 from q0, at least 0; it has no unit.
+    k : array_like of int
+        Points of an InfoNCE tuple, at least 1.
+    unit : {"bits", "nats"}
+        Of ``kl`` and of the answer.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        The bound, which may be negative.
+
+    Examples
+    --------
     >>> chi_square_floor(1.0, 1.0, 2) == 1 - math.log2(1.5)
     True
     """
@@ -34,8 +52,24 @@ def generalised_dv(mean_log_r: float, mean_r: float, beta: float, unit: str = "b
     .. math:: \mathbb{E}_{q_1}[\log r] - (1+\beta)
               \log\Bigl(\frac{\beta + \mathbb{E}_{q_0}[r]}{1+\beta}\Bigr) \le D(q_1\|q_0)
 
-    ``mean_log_r`` is in ``unit``; ``beta=0`` is Donsker-Varadhan, ``beta=inf`` is NWJ.
+    Parameters
+    ----------
+    mean_log_r : float
+        The mean of log r over positives, in ``unit``.
+    mean_r : float
+        The mean of r over negatives, at least 0.
+    beta : float
+        The limit of nu/K, at least 0: 0 is Donsker-Varadhan, infinity is NWJ.
+    unit : {"bits", "nats"}
+        Of ``mean_log_r`` and of the answer.
 
+    Returns
+    -------
+    float
+        The lower bound of D(q1 || q0).
+
+    Examples
+    --------
     >>> generalised_dv(1.0, 1.0, 0.0)
     1.0
     >>> generalised_dv(1.0, 2.0, math.inf, unit="nats")

@@ -73,8 +73,25 @@ def reliability(
 
 
 def check_matrix(scores: Float[np.ndarray, "n n"]) -> list[Diagnostic]:
-    """The checks that need scores alone, for any critic: ``scores[i, j] = c(x_i, y_j)`` in nats on
-    pairs that it has not seen."""
+    r"""The checks that need scores alone, for any critic: what the true ratio has,
+    :math:`\mathbb{E}_{p(x)p(y)}[r] = 1`, :math:`\mathbb{E}_{p(x,y)}[1/r] \le 1` and a calibrated
+    posterior :math:`r/(1+r)`.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n, n)
+        ``scores[i, j] = c(x_i, y_j)`` in nats on at least 10 pairs that the critic has not seen.
+
+    Returns
+    -------
+    list of Diagnostic
+        Each with ``name``, ``value``, ``expected``, ``ok`` and ``advice``.
+
+    Examples
+    --------
+    >>> [found.ok for found in check_matrix(np.zeros((20, 20)))]  # log of the ratio 1
+    [True, True, True, True]
+    """
     scores = np.asarray(scores, dtype=float)
     if scores.ndim != 2 or scores.shape[0] != scores.shape[1] or len(scores) < 10:
         raise ValueError(f"scores have shape {scores.shape}; pass a square matrix of 10 pairs up")

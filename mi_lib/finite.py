@@ -34,6 +34,19 @@ _ROWS = 1 << 14  # tuples scored at once by `anchored_risk`
 def kl(q1: Numbers, q0: Numbers, unit: str = "bits") -> Any:
     r"""Kullback-Leibler divergence :math:`D(q_1\|q_0) = \mathbb{E}_{q_1}[\log(q_1/q_0)]`.
 
+    Parameters
+    ----------
+    q1, q0 : sequence of numbers
+        Probability of each symbol among positives (q1), among negatives (q0).
+    unit : {"bits", "nats"}
+
+    Returns
+    -------
+    float or sympy.Expr
+        The divergence; exact where the arguments are.
+
+    Examples
+    --------
     >>> kl((0, 1), (0.75, 0.25))
     2.0
     """
@@ -42,8 +55,20 @@ def kl(q1: Numbers, q0: Numbers, unit: str = "bits") -> Any:
 
 
 def chi_square(q1: Numbers, q0: Numbers) -> Any:
-    r"""Chi-square divergence :math:`\chi^2(q_1\|q_0) = \mathbb{E}_{q_1}[q_1/q_0] - 1` (no unit).
+    r"""Chi-square divergence :math:`\chi^2(q_1\|q_0) = \mathbb{E}_{q_1}[q_1/q_0] - 1`.
 
+    Parameters
+    ----------
+    q1, q0 : sequence of numbers
+        Probability of each symbol among positives (q1), among negatives (q0).
+
+    Returns
+    -------
+    float or sympy.Expr
+        The divergence, which has no unit.
+
+    Examples
+    --------
     >>> chi_square((0, 1), (0.75, 0.25))
     3.0
     """
@@ -57,6 +82,20 @@ def infonce(r: Numbers, q1: Numbers, q0: Numbers, k: int, unit: str = "bits") ->
     .. math:: \mathcal{D}_{\text{InfoNCE}} = \mathbb{E}_{q_1(x_1)q_0(x_2)\cdots q_0(x_K)}
               \log\frac{r(x_1)}{\frac1K\sum_z r(x_z)}
 
+    Parameters
+    ----------
+    r, q1, q0 : sequence of numbers
+        One number a symbol: the critic r, the probability among positives (q1), negatives (q0).
+    k : int
+        Points of a tuple: one positive and K - 1 negatives.
+    unit : {"bits", "nats"}
+
+    Returns
+    -------
+    float or sympy.Expr
+
+    Examples
+    --------
     >>> infonce((1, 1), (0, 1), (0.5, 0.5), 2)
     0.0
     """
@@ -72,6 +111,21 @@ def k_way_jsd(q1: Numbers, q0: Numbers, k: int, unit: str = "bits") -> Any:
 
     It is the InfoNCE value of the critic r = q1/q0.
 
+    Parameters
+    ----------
+    q1, q0 : sequence of numbers
+        Probability of each symbol among positives (q1), among negatives (q0).
+    k : int
+        Points of a tuple: one positive and K - 1 negatives.
+    unit : {"bits", "nats"}
+
+    Returns
+    -------
+    float or sympy.Expr
+        The divergence, at most log K and at most D(q1 || q0).
+
+    Examples
+    --------
     >>> k_way_jsd((0, 1), (0.5, 0.5), 2)
     0.5
     """
@@ -87,6 +141,22 @@ def alpha_infonce(
     .. math:: \mathbb{E}_{q_1(x_1)q_0(x_2)\cdots q_0(x_K)}
               \log\frac{r(x_1)}{\alpha r(x_1) + \frac{1-\alpha}{K-1}\sum_{z\ge2} r(x_z)}
 
+    Parameters
+    ----------
+    r, q1, q0 : sequence of numbers
+        One number a symbol: the critic r, the probability among positives (q1), negatives (q0).
+    k : int
+        Points of a tuple: one positive and K - 1 negatives.
+    alpha : number
+        Weight of the positive in the mean, from 0 to 1.
+    unit : {"bits", "nats"}
+
+    Returns
+    -------
+    float or sympy.Expr
+
+    Examples
+    --------
     >>> alpha_infonce((0.5, 2), (0.25, 0.75), (0.5, 0.5), 2, 1.0)
     0.0
     """
@@ -120,6 +190,20 @@ def ml_infonce(r: Numbers, q1: Numbers, q0: Numbers, k: int, m: int, unit: str =
     The factors 1/m and mk are missing in the paper's display; with them m = 1 is InfoNCE and the
     value is at most D(q1 || q0).
 
+    Parameters
+    ----------
+    r, q1, q0 : sequence of numbers
+        One number a symbol: the critic r, the probability among positives (q1), negatives (q0).
+    k, m : int
+        There are m positives, and k - 1 negatives for each.
+    unit : {"bits", "nats"}
+
+    Returns
+    -------
+    float or sympy.Expr
+
+    Examples
+    --------
     >>> ml_infonce((1, 3), (0.25, 0.75), (0.5, 0.5), 3, 1) == infonce(
     ...     (1, 3), (0.25, 0.75), (0.5, 0.5), 3)
     True
@@ -145,9 +229,24 @@ def anchored_risk(
               + \frac{\nu}{K+\nu}\,\mathbb{E}_{q_0(x_1)q_0(x_2)\cdots}[\lambda_0(\eta_\theta)],
               \qquad \eta_\theta \propto (\nu, r(x_1), \dots, r(x_K))
 
-    In the rule's own units (nats for `Log`, the default). The rule must treat classes 1..K alike,
-    as all rules of this library do. With ``nu=0`` there is no class 0, and K must be at least 2.
+    Parameters
+    ----------
+    r, q1, q0 : sequence of numbers
+        One number a symbol: the critic r, the probability among positives (q1), negatives (q0).
+    k : int
+        Points of a tuple.
+    nu : number
+        Weight of the anchor, at least 0. Without it (0) there is no class 0, and K is at least 2.
+    rule : mi_lib.scoring.ScoringRule, optional
+        Must treat classes 1..K alike, as all rules of this library do; `Log` by default.
 
+    Returns
+    -------
+    float or sympy.Expr
+        The loss in the rule's own unit (nats for `Log`).
+
+    Examples
+    --------
     >>> anchored_risk((1, 1), (0, 1), (0.5, 0.5), 1, 1) == math.log(2)
     True
     """
@@ -198,8 +297,26 @@ def _log_posteriors(alphabet: Alphabet, head: np.ndarray, tuples: np.ndarray) ->
 
 
 def generalised_dv(r: Numbers, q1: Numbers, q0: Numbers, beta: Any, unit: str = "bits") -> Any:
-    r"""Generalised Donsker-Varadhan value of a critic; see `mi_lib.bounds.generalised_dv`.
+    r"""Generalised Donsker-Varadhan value of a critic (paper, Eq. 5); see `mi_lib.bounds`.
 
+    .. math:: \mathbb{E}_{q_1}[\log r] - (1+\beta)
+              \log\Bigl(\frac{\beta + \mathbb{E}_{q_0}[r]}{1+\beta}\Bigr)
+
+    Parameters
+    ----------
+    r, q1, q0 : sequence of numbers
+        One number a symbol: the critic r, the probability among positives (q1), negatives (q0).
+    beta : number
+        At least 0: 0 is Donsker-Varadhan, infinity is NWJ.
+    unit : {"bits", "nats"}
+
+    Returns
+    -------
+    float or sympy.Expr
+        The value, at most D(q1 || q0).
+
+    Examples
+    --------
     >>> generalised_dv((0, 4), (0, 1), (0.75, 0.25), 1.0)
     2.0
     """
@@ -222,6 +339,19 @@ def generalised_dv(r: Numbers, q1: Numbers, q0: Numbers, beta: Any, unit: str = 
 def dv(r: Numbers, q1: Numbers, q0: Numbers, unit: str = "bits") -> Any:
     r"""Donsker-Varadhan value :math:`\mathbb{E}_{q_1}[\log r] - \log\mathbb{E}_{q_0}[r]`.
 
+    Parameters
+    ----------
+    r, q1, q0 : sequence of numbers
+        One number a symbol: the critic r, the probability among positives (q1), negatives (q0).
+    unit : {"bits", "nats"}
+
+    Returns
+    -------
+    float or sympy.Expr
+        The value, at most D(q1 || q0).
+
+    Examples
+    --------
     >>> dv((0, 1), (0, 1), (0.75, 0.25))
     2.0
     """
@@ -231,6 +361,19 @@ def dv(r: Numbers, q1: Numbers, q0: Numbers, unit: str = "bits") -> Any:
 def nwj(r: Numbers, q1: Numbers, q0: Numbers, unit: str = "bits") -> Any:
     r"""NWJ value :math:`\mathbb{E}_{q_1}[\log r] - \mathbb{E}_{q_0}[r] + 1` (in nats).
 
+    Parameters
+    ----------
+    r, q1, q0 : sequence of numbers
+        One number a symbol: the critic r, the probability among positives (q1), negatives (q0).
+    unit : {"bits", "nats"}
+
+    Returns
+    -------
+    float or sympy.Expr
+        The value, at most D(q1 || q0).
+
+    Examples
+    --------
     >>> nwj((0, 4), (0, 1), (0.75, 0.25))
     2.0
     """

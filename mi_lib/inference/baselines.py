@@ -45,6 +45,26 @@ def ksg(x: Any, y: Any, k: int = 3, unit: str = "bits", random_state: int = 0) -
 
     with :math:`n_x` the number of points strictly nearer in x than the k-th joint neighbour, in the
     maximum norm. Columns are standardised and ties broken by a tiny jitter.
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,) or (n, d)
+        Pairs of numbers.
+    k : int
+        Which neighbour, below n.
+    unit : {"bits", "nats"}
+    random_state : int
+
+    Returns
+    -------
+    float
+        The estimate, which may be negative.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal(200)
+    >>> 1 < ksg(x, x + 0.2 * np.roll(x, 1)) < 3
+    True
     """
     scale = nats_per(unit)
     k = whole_number(k, "k", 1)
@@ -64,8 +84,26 @@ def ksg(x: Any, y: Any, k: int = 3, unit: str = "bits", random_state: int = 0) -
 
 
 def cca(x: Any, y: Any, unit: str = "bits") -> float:
-    r""":math:`-\tfrac12\sum_k\log(1-\rho_k^2)` with the sample's canonical correlations: the mutual
-    information of Gaussian data."""
+    r"""Mutual information of Gaussian data, from the sample's canonical correlations.
+
+    .. math:: -\tfrac12\sum_k\log(1-\rho_k^2)
+
+    Parameters
+    ----------
+    x, y : array_like, shape (n,) or (n, d)
+        Pairs of numbers.
+    unit : {"bits", "nats"}
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> x, y = np.repeat(np.eye(2), 50, axis=0).T, np.tile([0, 1], 50)
+    >>> abs(cca(x.T, y)) < 1e-12  # uncorrelated columns
+    True
+    """
     scale = nats_per(unit)
     first, second = (_basis(z) for z in _pair(x, y))
     rho = np.linalg.svd(first.T @ second, compute_uv=False)

@@ -1,5 +1,6 @@
 """From columns to scores of pairs that no part of their critic has seen."""
 
+import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -53,6 +54,20 @@ class Scored:
     curve: list[list[float]] = field(default_factory=list)
     steps: int = 0
 
+    def held_out(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """The scores of each fold's held-out pairs, and of its validation pairs."""
+        held = [self.scores[member.split.fold.held_out] for member in self.members]
+        return held, [member.validated for member in self.members]
+
+    def blocks(self, size: int) -> list[Float[np.ndarray, "b b"]]:
+        """`block_scores` of the held-out pairs of every fold, at most ``size`` pairs a block."""
+        made = []
+        for member in self.members:
+            held = member.split.fold.held_out
+            parts = np.array_split(held, math.ceil(len(held) / size))
+            made += [block_scores(member, part) for part in parts]
+        return made
+
 
 @dataclass
 class Member:
@@ -63,6 +78,11 @@ class Member:
     which: slice
     slopes: Float[np.ndarray, " 3"]
     validated: Float[np.ndarray, "v 1+p"] | None = None
+
+    def without_data(self) -> "Member":
+        """What new pairs are scored with, and nothing else."""
+        nothing = dict.fromkeys(("x", "y", "side_x", "side_y", "most_x", "most_y", "fold"))
+        return replace(self, split=replace(self.split, **nothing), validated=None)
 
 
 def stack_of(splits: list[Split], device: str) -> Stack:

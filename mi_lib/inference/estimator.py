@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from jaxtyping import Float
 from sklearn.base import BaseEstimator
@@ -27,31 +26,60 @@ class MIEstimator(BaseEstimator):
     :math:`\frac1n\sum_i c_{-k(i)}(x_i, y_i)`. Where a fit with half of the training pairs shows
     that it still grows, the estimate is the plug-in plus the gain from that last doubling.
 
-    Parameters, all by name:
+    Parameters
+    ----------
+    unit : {"bits", "nats"}
+        Of all values.
+    random_state : int, numpy.random.RandomState or None
+        A seed; the same one gives the same result on the same machine.
+    confidence : float
+        Of ``interval_`` and ``lower_bound_``.
+    folds : int
+        Parts of the pairs that are held out in turn.
+    seeds : int
+        Networks trained for each fold, and averaged.
+    hidden, batch, steps : int or None
+        Size of the fit; None chooses by the number of pairs.
+    permutations : int
+        Of the test of independence; 0 leaves it out.
+    stability : bool
+        Also fit with half of the training pairs, to see how the estimate grows.
+    device : {"auto", "cpu", "cuda", "mps"}
 
-    - ``unit``: "bits" or "nats" of all values;
-    - ``random_state``: a seed; the same one gives the same result on the same machine;
-    - ``confidence`` of ``interval_`` and ``lower_bound_``;
-    - ``folds``, ``seeds``, ``hidden``, ``batch``, ``steps``: size of the fit; None chooses by the
-      number of pairs;
-    - ``permutations`` of the test of independence; 0 leaves it out;
-    - ``stability``: also fit with half of the training pairs, to see how the estimate grows;
-    - ``device``: "auto", "cpu", "cuda" or "mps".
+    Attributes
+    ----------
+    mi_ : float
+        The estimate, not below zero.
+    interval_ : tuple of float
+        (low, high). It covers somewhat less often than ``confidence`` says, and seldom where the
+        critics miss a part; the book counts this on tasks with a known answer.
+    lower_bound_ : float
+        Exceeded by the true value with the stated confidence, whatever the critic.
+    p_value_ : float or None
+        Of the permutation test.
+    pmi_ : numpy.ndarray
+        The held-out log ratio of each fitted pair.
+    plug_in_ : float
+        The mean of ``pmi_``, before anything is added.
+    standard_error_ : float
+        Of the plug-in: over pairs, folds and seeds.
+    growth_ : tuple of float
+        The gain from the last doubling of training pairs, and its standard error.
+    half_ : float or None
+        The plug-in from half of the training pairs.
+    dv_ : float
+        The held-out Donsker-Varadhan value of the same critic, an estimate.
+    diagnostics_ : list
+        Checks, each with ``name``, ``value``, ``expected``, ``ok`` and ``advice``.
 
-    After the fit:
-
-    - ``mi_``: the estimate, not below zero;
-    - ``plug_in_``: the mean of ``pmi_``, before anything is added;
-    - ``growth_``: the gain from the last doubling of training pairs, and its standard error;
-    - ``interval_``: (low, high); ``standard_error_``: its random part. On tasks with a known answer
-      it covers somewhat less often than ``confidence`` says, and seldom where the critics miss a
-      part (the book's chapter on choosing an estimator has the counts);
-    - ``lower_bound_``: exceeded by the true value with the stated confidence;
-    - ``dv_``: the held-out Donsker-Varadhan value of the same critic, an estimate;
-    - ``p_value_`` of the permutation test; None where it was left out;
-    - ``half_``: the plug-in from half of the training pairs; None where left out;
-    - ``pmi_``: the held-out log ratio of each fitted pair;
-    - ``diagnostics_``: a list of checks.
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.standard_normal(100)
+    >>> y = np.where(x + rng.standard_normal(100) > 0, "high", "low")
+    >>> est = MIEstimator(random_state=0, folds=2, seeds=1, steps=20, permutations=0).fit(x, y)
+    >>> bool(est.interval_[0] <= est.mi_ <= est.interval_[1])
+    True
     """
 
     def __init__(
@@ -98,7 +126,18 @@ class MIEstimator(BaseEstimator):
         return crossfit.plan_for(n, seed, str(device), folds=self.folds, seeds=self.seeds, **given)
 
     def fit(self, x: Any, y: Any) -> "MIEstimator":
-        """Estimate from row-wise pairs; (n,) or (n, d), numbers or strings."""
+        """Estimate from row-wise pairs.
+
+        Parameters
+        ----------
+        x, y : array_like, shape (n,) or (n, d)
+            Numbers or strings: arrays, tensors, lists, pandas series or frames, in pairs of rows.
+
+        Returns
+        -------
+        MIEstimator
+            The estimator itself, with its attributes.
+        """
         nats_per(self.unit)
         columns = table.read(x, "x"), table.read(y, "y")
         n = table.check_pairs(*columns)
@@ -129,10 +168,12 @@ class MIEstimator(BaseEstimator):
         self.pmi_ = own / unit
         scale = diagnostics.mean_of_exp(scored.scores[:, 1:])[0]
         self.dv_ = (value - math.log(scale)) / unit
-        self.lower_bound_ = self._lower_bound(scored) / unit
-        self.p_value_ = self._tested(scored, plan.seed) if self.permutations else None
+        self.lower_bound_ = lower_bound.of_folds(*scored.held_out(), self.confidence) / unit
+        self.p_value_ = None
+        if self.permutations:
+            blocks = scored.blocks(permutation.BLOCK)
+            self.p_value_ = permutation.p_value(blocks, self.permutations, plan.seed)
         self.reliability_ = diagnostics.reliability(own, scored.scores[:, 1:])
-        repeated = _repeated(*columns)
         self.diagnostics_ = diagnostics.check(
             scored.scores,
             scored.slopes,
@@ -140,36 +181,24 @@ class MIEstimator(BaseEstimator):
             None if half is None else growth.gain,
             training,
             plan.batch,
-            repeated,
+            table.repeated_share(*columns),
         )
-        self.members_ = [_without_data(member) for member in scored.members]
+        self.members_ = [member.without_data() for member in scored.members]
         return self
-
-    def _lower_bound(self, scored: crossfit.Scored) -> float:
-        held = [scored.scores[member.split.fold.held_out] for member in scored.members]
-        levels = [
-            lower_bound.choose_level(
-                member.validated,
-                len(part),
-                (1 - self.confidence) / len(held),
-                math.log(self.n_pairs_) - 1,
-            )
-            for member, part in zip(scored.members, held, strict=True)
-        ]
-        return lower_bound.lower_bound(held, levels, self.confidence)
-
-    def _tested(self, scored: crossfit.Scored, seed: int) -> float:
-        blocks = []
-        for member in scored.members:
-            held = member.split.fold.held_out
-            parts = np.array_split(held, math.ceil(len(held) / permutation.BLOCK))
-            blocks += [crossfit.block_scores(member, part) for part in parts]
-        return permutation.p_value(blocks, self.permutations, seed)
 
     def pmi(self, x: Any, y: Any) -> Float[np.ndarray, " m"]:
         """The log ratio of new pairs, the mean over the critics of all folds.
 
         For the pairs of the fit use ``pmi_``: there each is scored by critics that never saw it.
+
+        Parameters
+        ----------
+        x, y : array_like
+            Pairs with the columns of the fit.
+
+        Returns
+        -------
+        numpy.ndarray, shape (m,)
         """
         check_is_fitted(self, "members_")
         columns = (
@@ -215,16 +244,3 @@ def _device(name: Any) -> torch.device:
 
 def _empty(columns: list[table.Column]) -> list[table.Column]:
     return [replace(column, values=column.values[:0]) for column in columns]
-
-
-def _without_data(member: crossfit.Member) -> crossfit.Member:
-    nothing = dict.fromkeys(("x", "y", "side_x", "side_y", "most_x", "most_y", "fold"))
-    return replace(member, split=replace(member.split, **nothing), validated=None)
-
-
-def _repeated(x: list[table.Column], y: list[table.Column]) -> float:
-    """Share of rows that copy an earlier one; 0 where all columns are symbols: they repeat."""
-    if all(column.symbols is not None for column in [*x, *y]):
-        return 0.0
-    frame = pd.DataFrame({str(i): column.values for i, column in enumerate([*x, *y])})
-    return float(frame.duplicated().mean())

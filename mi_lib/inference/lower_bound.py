@@ -59,6 +59,20 @@ def choose_level(
     return max((level for level in LEVELS if level <= largest), key=promise)
 
 
+def of_folds(
+    folds: list[Float[np.ndarray, "h 1+p"]],
+    validated: list[Float[np.ndarray, "v 1+p"]],
+    confidence: float,
+) -> float:
+    """`lower_bound` of the held-out scores of folds, each clip chosen by its validation scores."""
+    delta, most = (1 - confidence) / len(folds), math.log(sum(map(len, folds))) - 1
+    levels = [
+        choose_level(known, len(part), delta, most)
+        for known, part in zip(validated, folds, strict=True)
+    ]
+    return lower_bound(folds, levels, confidence)
+
+
 def lower_bound(
     folds: list[Float[np.ndarray, "h 1+p"]], levels: list[float], confidence: float
 ) -> float:

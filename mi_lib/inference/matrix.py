@@ -16,8 +16,8 @@ STACKED = 60  # splits trained as one stack
 
 @dataclass(frozen=True)
 class MIMatrix:
-    """Mutual information of all pairs of columns; the diagonal is empty, as are the rows of
-    constant columns."""
+    """Frames of the mutual information of all pairs of columns and of its interval; the diagonal is
+    empty, as are the rows of constant columns."""
 
     mi: pd.DataFrame
     low: pd.DataFrame
@@ -34,9 +34,24 @@ class MIMatrix:
 def mi_matrix(values: Any, **parameters) -> MIMatrix:
     """Mutual information of every pair of columns of a table, many pairs trained as one stack.
 
-    ``parameters`` are those of `MIEstimator`, without ``stability`` and ``permutations``: there is
-    no second fit and no test. By default the fits are small (one seed, 300 steps), as columns are
-    one-dimensional.
+    Parameters
+    ----------
+    values : array_like, shape (n, d)
+        A table with at least two columns that are not constant.
+    **parameters
+        Those of `MIEstimator`, without ``stability`` and ``permutations``: there is no second fit
+        and no test. The default fits are small: one seed, 300 steps.
+
+    Returns
+    -------
+    MIMatrix
+        Frames ``mi``, ``low`` and ``high``; ``heat_map()`` draws the first.
+
+    Examples
+    --------
+    >>> table = np.random.default_rng(0).standard_normal((60, 3))
+    >>> mi_matrix(table, random_state=0, folds=2, steps=5).mi.shape
+    (3, 3)
     """
     for name in ("stability", "permutations"):
         if parameters.get(name):

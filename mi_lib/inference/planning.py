@@ -15,18 +15,34 @@ from scipy import special
 from sklearn.utils.validation import check_is_fitted
 
 from ..validate import whole_number
-from . import table
+from . import lower_bound, table
 from .estimator import MIEstimator
-from .lower_bound import choose_level, lower_bound
 
 FOLDS = 5
 
 
 def pairs_needed(est: MIEstimator, width: float) -> int:
-    r"""Pairs for an interval of this width, :math:`n = (2z\,\mathrm{sd}(\mathrm{PMI})/w)^2`, from
-    the spread of ``pmi_`` of a pilot fit and in its unit.
+    r"""Pairs for an interval of this width, :math:`n = (2z\,\mathrm{sd}(\mathrm{PMI})/w)^2`.
 
     It counts the spread over pairs alone: fewer pairs will not do, more may be needed.
+
+    Parameters
+    ----------
+    est : MIEstimator
+        A pilot, fitted; its ``pmi_`` gives the spread, its ``confidence`` z.
+    width : float
+        Of the interval, from end to end, in the unit of ``est``.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> pilot = MIEstimator()
+    >>> pilot.pmi_ = np.array([0.0, 1.0, 2.0])
+    >>> pairs_needed(pilot, 0.5), pairs_needed(pilot, 0.25)
+    (62, 246)
     """
     check_is_fitted(est, "pmi_")
     if not (isinstance(width, int | float) and math.isfinite(width) and width > 0):
@@ -38,8 +54,25 @@ def pairs_needed(est: MIEstimator, width: float) -> int:
 def learning_curve(x: Any, y: Any, sizes: Sequence[int], **parameters) -> pd.DataFrame:
     """One fit for each size, to the first so many pairs of one shuffled order.
 
-    Columns: ``pairs``, ``plug_in``, ``mi``, ``low``, ``high``, ``lower_bound``. ``parameters`` are
-    those of `MIEstimator`; ``random_state`` also decides the order.
+    Parameters
+    ----------
+    x, y : array_like, shape (n,) or (n, d)
+    sizes : sequence of int
+        Numbers of pairs, from 50 to n.
+    **parameters
+        Those of `MIEstimator`; ``random_state`` also decides the order.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``pairs``, ``plug_in``, ``mi``, ``low``, ``high``, ``lower_bound``.
+
+    Examples
+    --------
+    >>> x, y = np.random.default_rng(0).standard_normal((2, 100))
+    >>> small = {"folds": 2, "seeds": 1, "steps": 5, "permutations": 0, "stability": False}
+    >>> learning_curve(x, y, [50, 100], random_state=0, **small)["pairs"].tolist()
+    [50, 100]
     """
     sides = table.read(x, "x"), table.read(y, "y")
     n = table.check_pairs(*sides)
@@ -58,9 +91,25 @@ def learning_curve(x: Any, y: Any, sizes: Sequence[int], **parameters) -> pd.Dat
 
 
 def ideal_lower_bound(bits: float, pairs: int, seed: int = 0, confidence: float = 0.95) -> float:
-    """The guaranteed lower bound, in bits, that one Gaussian pair of columns with this information
-    would get if the critic were the true ratio: what no training can improve by much.
+    """What ``lower_bound_`` would be if the critic were the true ratio, on one Gaussian pair of
+    columns with this information: what no training can improve by much.
 
+    Parameters
+    ----------
+    bits : float
+        The true information.
+    pairs : int
+        Number of pairs, at least 50.
+    seed : int
+    confidence : float
+
+    Returns
+    -------
+    float
+        In bits.
+
+    Examples
+    --------
     >>> ideal_lower_bound(1.0, 100) < 0.5 < ideal_lower_bound(1.0, 100_000) < 1.0
     True
     """
@@ -73,9 +122,7 @@ def ideal_lower_bound(bits: float, pairs: int, seed: int = 0, confidence: float 
         u, others = x[part], (y[part], np.roll(y[part], 1), np.roll(y[part], -1))
         folds.append(np.stack([_log_ratio(u, v, rho) for v in others], 1))
     # The level of a fold is chosen on another one.
-    delta, most = (1 - confidence) / FOLDS, math.log(pairs) - 1
-    levels = [choose_level(folds[k - 1], len(folds[k]), delta, most) for k in range(FOLDS)]
-    return lower_bound(folds, levels, confidence) / math.log(2)
+    return lower_bound.of_folds(folds, [folds[-1], *folds[:-1]], confidence) / math.log(2)
 
 
 def _log_ratio(x: np.ndarray, y: np.ndarray, rho: float) -> np.ndarray:

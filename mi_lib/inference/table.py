@@ -215,6 +215,14 @@ def check_pairs(x: list[Column], y: list[Column]) -> int:
     return n
 
 
+def repeated_share(x: list[Column], y: list[Column]) -> float:
+    """Share of rows that copy an earlier one; 0 where all columns are symbols: they repeat."""
+    if all(column.symbols is not None for column in [*x, *y]):
+        return 0.0
+    frame = pd.DataFrame({str(i): column.values for i, column in enumerate([*x, *y])})
+    return float(frame.duplicated().mean())
+
+
 def frame_of(columns: list[Column]) -> pd.DataFrame:
     """The columns as a frame of numbers and symbols."""
     return pd.DataFrame(
