@@ -151,7 +151,7 @@ class InfoNCEAnchor(Loss):
         Weight of the anchor. ``nu=1``, the paper's, hardly holds the scale at large K: the plug-in
         may be right because two errors cancel. ``nu="k"`` (nu = K) weighs both kinds of tuples
         equally: a better ratio, and plug-ins that err low. A tensor keeps its gradient.
-    rule : ScoringRule, optional
+    rule : mi_lib.ScoringRule, optional
         The proper scoring rule; the log score where it is left out.
     contrast : "x", "y" or "both"
         Which side the negatives are drawn from; see `InfoNCE`.

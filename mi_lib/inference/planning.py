@@ -28,7 +28,7 @@ def pairs_needed(est: MIEstimator, width: float) -> int:
 
     Parameters
     ----------
-    est : MIEstimator
+    est : fitted estimator
         A pilot, fitted; its ``pmi_`` gives the spread, its ``confidence`` z.
     width : float
         Of the interval, from end to end, in the unit of ``est``.
