@@ -399,8 +399,29 @@ GROUPS = [
         "",
         [
             ("trainings=THREE)", "trainings=table.settings.trainings)"),
-            ("if len(part) > 1 else math.nan", "if len(part) > 1 else 1.0"),
-            ("<= WIDTH * sd", ">= 0 * sd"),
+            ('beside(mine["value"], part, 0.0)', 'beside(mine["value"], part, 1.0)'),
+        ],
+    ),
+    Group(
+        "companion.experiments.live_check",
+        "tests/test_live_check.py",
+        "row_says or without_problems or none_are or each_estimator",
+        [
+            ("if len(kept) < 2:", "if len(kept) < 1:"),
+            ("1 / len(live) + 1 / len(kept)", "1 / len(live)"),
+            ('if not row["off"] <= WIDTH', 'if row["off"] > WIDTH'),
+            ("if not far > WIDTH", "if not far > 1"),
+            ("groupby(level=0).max()", "groupby(level=0).min()"),
+            ('if len(found) else ["nothing was compared"]', "if True else []"),
+        ],
+    ),
+    Group(
+        "companion.experiments.protein_live",
+        "tests/test_live_check.py",
+        "on_proteins or tell_a_constant",
+        [
+            ("LIVE_TRIALS = (100, 101, 102, 103)", "LIVE_TRIALS = (100,)"),
+            ("CHANCE, of_means=True", "CHANCE"),
         ],
     ),
     Group(

@@ -192,30 +192,40 @@ def test_an_unknown_parameter_is_an_error(project):
 @pytest.mark.slow
 def test_refresh_is_repeatable_and_experiments_are_compared(project, tmp_path):
     """One experiment chapter in both data states, from nothing to a failing digit."""
+    hidden, ignored = {"tags": ["remove-cell"]}, {"tags": ["nbval-ignore-output"]}
     experiment = v4.new_notebook(
         cells=[
-            v4.new_code_cell("profile = 'laptop'", metadata={"tags": ["parameters"]}),
-            v4.new_code_cell("import os\n\nprint(profile, len(os.listdir(os.environ['MI_DATA'])))"),
+            v4.new_code_cell('profile = "ci"', metadata={"tags": ["parameters"]}),
+            v4.new_code_cell(
+                "import os\n\nfolder = os.environ.get('MI_DATA')\n"
+                "files = len(os.listdir(folder)) if folder else 0\nprint(files)",
+                metadata=ignored,
+            ),
+            v4.new_code_cell("assert files < 2", metadata=hidden),
+            v4.new_code_cell("print(profile, 5)"),
         ]
     )
     data = tmp_path / "data"
     data.mkdir()
     (data / "table.csv").write_text("1\n")
+    path = project.folder / "book/experiments/trial.ipynb"
     project.store(experiment, "book/experiments/trial.ipynb")
-    project.fails("experiments", "trial.nodata.ipynb is missing")
+    project.fails("experiments", "book/experiments/trial.ipynb stores no outputs to compare with")
 
+    status, output = project.run("tools.refresh", "trial")
+    assert status == 1 and "trial were not stored. Set MI_DATA" in output, output
     status, output = project.run("tools.refresh", MI_DATA=str(data))
-    assert status == 0, output
-    references = project.folder / "tests" / "reference"
-    assert "ci 1\\n" in (references / "trial.data.ipynb").read_text()
-    assert "ci 0\\n" in (references / "trial.nodata.ipynb").read_text()
+    assert status == 0 and "stored book/experiments/trial.ipynb" in output, output
+    stored = path.read_text()
+    assert '"1\\n"' in stored and "ci 5\\n" in stored and "injected" not in stored
     status, output = project.run("tools.refresh")
     assert status == 0 and "Nothing changed." in output, output
+    assert "trial were not stored. Set MI_DATA" in output and path.read_text() == stored
 
-    stored = references / "trial.data.ipynb"
-    stored.write_text(stored.read_text().replace("ci 1\\n", "ci 7\\n"))
-    output = project.fails("experiments", "trial.data.ipynb::Cell 2", MI_DATA=str(data))
-    assert "trial.nodata.ipynb" in output and "3 passed" in output, output
+    status, output = project.run("tools.check", "experiments", MI_DATA=str(data))
+    assert status == 0 and "nodata: 4 passed; data: 4 passed" in output, output
+    path.write_text(stored.replace("ci 5\\n", "ci 7\\n"))
+    project.fails("experiments", "trial.ipynb::Cell 3", "1 failed, 3 passed", MI_DATA=str(data))
 
 
 def test_a_failing_cell_fails_the_book(project):

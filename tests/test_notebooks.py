@@ -1,5 +1,6 @@
 """What every committed notebook must be before it may become a page."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -15,10 +16,11 @@ PAGES = sorted(
     if ".ipynb_checkpoints" not in path.parts and "_build" not in path.parts
 )
 EXPERIMENTS = [path for path in PAGES if path.parent.name == "experiments"]
-STORED = [path for path in PAGES if path not in EXPERIMENTS]
-REFERENCES = sorted((ROOT / "tests" / "reference").glob("*.ipynb"))
 
-MAX_LINES, MAX_COLUMNS = 25, 78
+MAX_LINES, MAX_COLUMNS, MAX_BYTES = 25, 78, 1_000_000
+IGNORED, HIDDEN = "nbval-ignore-output", "remove-cell"
+# What an experiment chapter prints where data is absent.
+STAND_INS = re.compile("standing in|SIMULATED|pictures: digits")
 MACHINE_PATH = re.compile(r"(/home/\w|/Users/\w|/root/|/tmp/|/private/var/|[A-Z]:\\\\?Users\\)")
 
 
@@ -38,10 +40,10 @@ def code_cells(path):
 
 def test_there_are_notebooks():
     """The other tests say nothing where their list is empty."""
-    assert STORED, "no notebook was found under book/"
+    assert PAGES, "no notebook was found under book/"
 
 
-@pytest.mark.parametrize("path", STORED + REFERENCES, ids=name)
+@pytest.mark.parametrize("path", PAGES, ids=name)
 def test_every_cell_was_executed_in_order(path):
     counts = [cell.execution_count for _, cell in code_cells(path)]
     assert counts == list(range(1, len(counts) + 1)), (
@@ -50,7 +52,7 @@ def test_every_cell_was_executed_in_order(path):
     )
 
 
-@pytest.mark.parametrize("path", STORED + REFERENCES, ids=name)
+@pytest.mark.parametrize("path", PAGES, ids=name)
 def test_no_cell_stores_an_error(path):
     for where, cell in code_cells(path):
         for output in cell.outputs:
@@ -60,12 +62,67 @@ def test_no_cell_stores_an_error(path):
             )
 
 
-def test_experiments_store_no_output():
-    for where, cell in [found for path in EXPERIMENTS for found in code_cells(path)]:
-        assert not cell.outputs, (
-            f"{where} stores outputs; the stored run of an experiment is in tests/reference. "
-            f"Run `make refresh`."
+def tags_of(cell):
+    return cell.metadata.get("tags", [])
+
+
+def test_experiments_default_to_the_profile_that_is_tested():
+    """So that a stored chapter is a run of profile ci, without a cell that papermill injected."""
+    for path in EXPERIMENTS:
+        cells = code_cells(path)
+        values = dict(re.findall(r"^(\w+) = (\S+)", cells[0][1].source, re.MULTILINE))
+        assert values == {"profile": '"ci"'}, f'{cells[0][0]} must say profile = "ci"'
+        injected = [where for where, cell in cells if "injected-parameters" in tags_of(cell)]
+        assert not injected, f"{injected} was injected by papermill. Run `make refresh`."
+
+
+def asserts(cell):
+    """Whether a page does not show the cell and it can fail."""
+    hidden = cell.cell_type == "code" and HIDDEN in tags_of(cell)
+    return hidden and any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(cell.source)))
+
+
+def unasserted(cells):
+    """The cells whose output nbval ignores and that no hidden assertion follows."""
+    pairs = zip(cells, [*cells[1:], nbformat.v4.new_markdown_cell()], strict=True)
+    return [cell.id for cell, after in pairs if IGNORED in tags_of(cell) and not asserts(after)]
+
+
+def test_an_ignored_output_is_asserted_by_the_hidden_cell_after_it():
+    """nbval does not compare it, so nothing else would notice that it went wrong."""
+    for path in EXPERIMENTS:
+        found = unasserted(nbformat.read(path, as_version=4).cells)
+        assert not found, (
+            f"{path.name}: {found} are tagged {IGNORED}; the cell after each must be tagged "
+            f"{HIDDEN} and assert what is shown"
         )
+
+
+def test_an_ignored_output_without_its_assertion_is_found():
+    def code(source, *tags):
+        return nbformat.v4.new_code_cell(source, metadata={"tags": list(tags)})
+
+    shown = code("print(x)", IGNORED)
+    assert unasserted([code("y"), shown, code("assert x < 2", HIDDEN)]) == []
+    for cells in ([], [code("assert x < 2")], [code("x", HIDDEN)], [code("y"), code("assert x")]):
+        assert unasserted([shown, *cells]) == [shown.id]
+
+
+def test_experiments_are_stored_as_run_with_data():
+    for path in EXPERIMENTS:
+        for where, cell in code_cells(path):
+            shown = "".join(output.get("text", "") for output in cell.outputs)
+            found = IGNORED in tags_of(cell) and STAND_INS.search(shown)
+            assert not found, (
+                f"{where} was stored without data: it says {found.group()!r}. Set MI_DATA to the "
+                f"folder that holds the data and run `make refresh`."
+            )
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_a_notebook_is_smaller_than_a_megabyte(path):
+    size = path.stat().st_size
+    assert size < MAX_BYTES, f"{path.name} has {size:,} bytes; show fewer or smaller figures"
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
@@ -83,7 +140,7 @@ def test_cells_are_short_and_narrow(path):
             assert len(line) <= MAX_COLUMNS, f"{where}: over {MAX_COLUMNS} columns: {line}"
 
 
-@pytest.mark.parametrize("path", STORED + REFERENCES, ids=name)
+@pytest.mark.parametrize("path", PAGES, ids=name)
 def test_figures_have_caption_name_and_alternative_text(path):
     for where, cell in code_cells(path):
         kinds = {kind for output in cell.outputs for kind in output.get("data", {})}
@@ -99,7 +156,7 @@ def test_figures_have_caption_name_and_alternative_text(path):
             assert not lacking, f"{where} shows an image; metadata.mystnb lacks {lacking}"
 
 
-@pytest.mark.parametrize("path", PAGES + REFERENCES, ids=name)
+@pytest.mark.parametrize("path", PAGES, ids=name)
 def test_no_machine_path_is_stored(path):
     text = "\n".join(
         line for line in path.read_text(encoding="utf-8").splitlines() if '"image/png"' not in line

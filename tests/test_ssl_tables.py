@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from companion.claims import registry, self_supervised_runs  # noqa: F401
-from companion.experiments import ssl_grid, ssl_tables
+from companion.experiments import ssl_grid, ssl_live, ssl_tables
+from companion.experiments.live_check import problems
 from companion.experiments.self_supervised import MODULES, pieces
 from companion.experiments.ssl_tables import difference, judged, numbers, summary
 from companion.results import Stored, interval
@@ -150,16 +151,20 @@ def test_curves_are_in_epochs(table):
     assert ssl_tables.curves(table, "loss").empty
 
 
-def test_live_runs_are_compared_with_twenty_seeds(table, monkeypatch):
-    live = pd.DataFrame([("probe", "infonce", "top-1", 100, "21")], columns=list(COLUMNS))
-    few = {"infonce": "not compared, 3 of 20 seeds are stored"}
-    assert ssl_tables.inside(table, live) == few
+def test_a_live_run_is_compared_with_the_stored_seeds(table, monkeypatch):
+    row = ("probe", "infonce", "top-1", 100, "81")
+    live = pd.DataFrame([row, ("probe", "js", "top-5", 100, "1")], columns=list(COLUMNS))
     twenty = {"infonce": dict(enumerate(np.linspace(75, 85, 20)))}
-    monkeypatch.setattr(ssl_tables, "numbers", lambda *arguments: twenty)
-    assert ssl_tables.inside(table, live.assign(values="81")) == {"infonce": "yes"}
+    monkeypatch.setattr(ssl_live, "numbers", lambda *arguments: twenty)
+    found = ssl_live.compare(live)
+    assert found.index.tolist() == ["InfoNCE"] and problems(found) == []
+    assert found.loc["InfoNCE", ["live", "stored"]].tolist() == [81, 80]
     # 10 % is what a network that always says the same gets on ten classes.
-    assert ssl_tables.inside(table, live.assign(values="10")) == {"infonce": "NO"}
-    assert ssl_tables.inside(table, live.assign(values="99")) == {"infonce": "NO"}
+    assert found.loc["InfoNCE", "constant"] == pytest.approx(70 / found.loc["InfoNCE", "sd"])
+    for values in ("10", "99"):
+        assert len(problems(ssl_live.compare(live.assign(values=values)))) == 1
+    monkeypatch.setattr(ssl_live, "numbers", lambda *arguments: {})
+    assert "fewer than two runs are stored" in problems(ssl_live.compare(live))[0]
 
 
 def test_the_best_profile_is_the_largest_complete_one(table, monkeypatch, tmp_path):

@@ -6,6 +6,7 @@ from invented import invent
 
 from companion.experiments import staircase_live as live
 from companion.experiments import staircase_tables as tables
+from companion.experiments.live_check import problems
 from companion.experiments.staircase_grid import CUBIC, THREE, Table
 from companion.training import Settings
 
@@ -60,12 +61,13 @@ def test_a_live_mean_is_compared_with_stored_seeds(results):
 
     invent(results, "gaussian", "laptop-b64", offset)
     found = live.compare("gaussian", read(1.3), "laptop")
-    assert found["inside"].all() and (found["zeros"] > 4).all()
-    assert live.said(found) == "inside mean +- 4 sd: 6 of 6"
-    assert live.said(live.compare("gaussian", read(0.0), "laptop")).endswith("0 of 6")
+    assert found.index[0] == ("InfoNCE", 2.0) and len(found) == 6
+    assert (found["off"] < 4).all() and (found["constant"] > 4).all()
+    assert problems(found) == []
+    assert len(problems(live.compare("gaussian", read(0.0), "laptop"))) == 6
 
 
-def test_nothing_is_inside_where_too_little_is_stored(results):
+def test_nothing_is_near_where_too_little_is_stored(results):
     found = live.compare("gaussian", read(1.0), "laptop")
-    assert not found["inside"].any() and len(found) == 6
-    assert live.said(found).startswith("too few runs")
+    assert found["off"].isna().all() and len(found) == 6
+    assert "fewer than two runs are stored" in problems(found)[0]

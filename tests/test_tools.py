@@ -1,14 +1,20 @@
 """The parts of the commands that need no child process of their own."""
 
+import base64
+import io
 import os
 import subprocess
 import tomllib
+from copy import deepcopy
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from nbformat import v4
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from PIL import Image
 
 from tools import execute, notebooks, refresh, stage, steps
 from tools.project import StepError
@@ -70,14 +76,32 @@ def test_injected_parameters_stay_off_the_page_and_keep_one_id():
         assert cell["id"] == "injected-parameters" and notebooks.is_injected(cell)
 
 
-def test_a_reference_keeps_that_there_was_a_figure_but_not_its_pixels():
-    data = {"image/png": "aGVsbG8=", "text/plain": "<Figure size 640x480>"}
-    figure = v4.new_output("display_data", data=data)
-    printed = v4.new_output("stream", name="stdout", text="a\n")
-    cell = v4.new_code_cell("x", outputs=[figure, printed])
-    notebooks.without_pixels(v4.new_notebook(cells=[v4.new_markdown_cell("y"), cell]))
-    assert figure.data == {"text/plain": "<Figure size 640x480>"}
-    assert cell.outputs == [figure, printed] and printed.text == "a\n"
+def test_stored_figures_are_small_and_look_the_same():
+    drawing = Figure((4, 3))
+    drawing.subplots().plot(np.random.default_rng(0).normal(size=(20, 8)).cumsum(0))
+    figure, glass = (shown(drawing, transparent=clear) for clear in (False, True))
+    before = deepcopy(figure), deepcopy(glass)
+    page = v4.new_notebook(cells=[v4.new_markdown_cell("y"), v4.new_code_cell("x")])
+    page.cells[1].outputs = [figure, glass]
+    notebooks.small_figures(page)
+    assert len(figure.data["image/png"]) < 0.5 * len(before[0].data["image/png"])
+    assert np.abs(pixels(figure) - pixels(before[0])).mean() < 0.5
+    assert pixels(figure).shape == pixels(before[0]).shape
+    assert glass == before[1], "a palette would lose what is transparent"
+    once = deepcopy(figure)
+    assert notebooks.small_figures(page).cells[1].outputs == [once, glass]
+
+
+def shown(drawing, **options):
+    buffer = io.BytesIO()
+    drawing.savefig(buffer, format="png", **options)
+    png = base64.b64encode(buffer.getvalue()).decode()
+    return v4.new_output("display_data", data={"image/png": png})
+
+
+def pixels(output):
+    data = base64.b64decode(output.data["image/png"])
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGBA"), int)
 
 
 def test_steps_stop_at_the_first_failure(capsys):
@@ -175,3 +199,16 @@ def test_refresh_takes_words_of_paths():
     assert refresh.chosen(paths, ["practice", "nothing"]) == paths[1:]
     with pytest.raises(StepError, match="no notebook has zebra or yak in its path"):
         refresh.chosen(paths, ["zebra", "yak"])
+
+
+def test_refresh_stores_experiments_only_with_data(monkeypatch, tmp_path):
+    theory, chapter = ROOT / "book/theory/zoo.ipynb", ROOT / "book/experiments/text.ipynb"
+    monkeypatch.setattr(refresh, "experiment_notebooks", lambda: [chapter])
+    monkeypatch.setenv("MI_DATA", str(tmp_path))
+    assert refresh.allowed([theory, chapter]) == ([theory, chapter], "")
+    monkeypatch.delenv("MI_DATA")
+    assert refresh.allowed([theory]) == ([theory], "")
+    kept, why = refresh.allowed([theory, chapter])
+    assert kept == [theory] and "text were not stored. Set MI_DATA" in why
+    with pytest.raises(StepError, match="text were not stored. Set MI_DATA"):
+        refresh.allowed([chapter])

@@ -4,7 +4,7 @@ import sys
 
 from tools.build import build_html, write_scoreboard
 from tools.execute import Run, run_all
-from tools.project import PROFILE, STAGE, StepError, experiment_notebooks, stored_notebooks
+from tools.project import PROFILE, STAGE, StepError, experiment_notebooks, plain_notebooks
 from tools.stage import make_stage
 
 
@@ -12,7 +12,7 @@ def main() -> int:
     try:
         make_stage()
         runs = [Run(path, path, path.parent, PROFILE) for path in experiment_notebooks(STAGE)]
-        runs += [Run(path, path, path.parent) for path in stored_notebooks(STAGE)]
+        runs += [Run(path, path, path.parent) for path in plain_notebooks(STAGE)]
         if not runs:
             raise StepError("There is no notebook under book/theory, practice or experiments.")
         run_all(runs)

@@ -4,7 +4,7 @@ import sys
 
 from tools.build import build_html, check_scoreboard, write_scoreboard
 from tools.experiments import compare, test_experiments
-from tools.project import STAGE, StepError, child_environment, python, stored_notebooks
+from tools.project import STAGE, StepError, child_environment, plain_notebooks, python
 from tools.stage import make_stage
 from tools.steps import PARALLEL, Outcome, pytest, run_steps, stream
 from tools.wheel import wheel
@@ -47,16 +47,16 @@ def all_mutations() -> Outcome:
     return mutations("--all")
 
 
-def stored() -> Outcome:
+def plain() -> Outcome:
     """Theory and practice chapters against the outputs committed in them."""
-    paths = stored_notebooks()
+    paths = plain_notebooks()
     if not paths:
         raise StepError("There is no notebook under book/theory or book/practice to test.")
     return compare("notebooks", paths, child_environment())
 
 
 def book() -> Outcome:
-    """The claims and the pages; the stored chapters as committed: step `notebooks` ran them."""
+    """The claims and the pages; theory and practice as committed: step `notebooks` ran them."""
     write_scoreboard(STAGE)
     check_scoreboard()
     build_html()
@@ -74,7 +74,7 @@ STEPS = {
     "unit": unit,
     "wheel": wheel,
     "mutations": mutations,
-    "notebooks": stored,
+    "notebooks": plain,
     "experiments": test_experiments,
     "book": book,
     "browser": browser,

@@ -81,7 +81,7 @@ def _child(run: Run) -> str:
 
 
 def execute(source: Path, target: Path, folder: Path, parameters: dict) -> None:
-    """Run one notebook with papermill and store it, cleaned, at `target`.
+    """Run one notebook with papermill and store it, cleaned and with small figures, at `target`.
 
     papermill only warns about a parameter that the notebook does not have; here it is an error,
     since the notebook would silently run with its default.
@@ -114,7 +114,7 @@ def execute(source: Path, target: Path, folder: Path, parameters: dict) -> None:
         raise StepError(
             "\n".join([*lines, f"Cell [{error.exec_count}] raised {error.ename}: {error.evalue}"])
         ) from None
-    notebooks.write(notebooks.clean(notebooks.read(target)), target)
+    notebooks.write(notebooks.small_figures(notebooks.clean(notebooks.read(target))), target)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,10 @@ BUILD = ROOT / "_build"
 STAGE = BUILD / "stage"
 HTML = BUILD / "html"
 REPORTS = BUILD / "reports"
-REFERENCE = ROOT / "tests" / "reference"
 SCOREBOARD = Path("book/reference/scoreboard.md")
 
-# Chapters whose outputs are committed, and chapters that papermill runs with a profile.
-STORED = ("book/theory", "book/practice")
+# Chapters that take no profile, and chapters that papermill runs with one.
+PLAIN = ("book/theory", "book/practice")
 EXPERIMENTS = "book/experiments"
 PROFILE = {"profile": "ci"}
 
@@ -24,9 +23,9 @@ class StepError(Exception):
     skips: tuple | list = ()
 
 
-def stored_notebooks(root: Path = ROOT) -> list[Path]:
+def plain_notebooks(root: Path = ROOT) -> list[Path]:
     """Theory and practice chapters under `root`, sorted."""
-    return [path for folder in STORED for path in sorted((root / folder).glob("*.ipynb"))]
+    return [path for folder in PLAIN for path in sorted((root / folder).glob("*.ipynb"))]
 
 
 def experiment_notebooks(root: Path = ROOT) -> list[Path]:

@@ -1,8 +1,9 @@
-"""`make refresh`: re-execute the notebooks, store their outputs, references and scoreboard.
+"""`make refresh`: re-execute the notebooks, store their outputs and the scoreboard.
 
 Everything runs in the staging copy and is copied back only when all of it has succeeded.
 Twice in a row gives no difference. ``python -m tools.refresh practice gaussian`` re-executes only
-the notebooks whose path contains one of these words.
+the notebooks whose path contains one of these words. Experiment chapters are stored as run with
+data; without MI_DATA they are left as they are.
 """
 
 import sys
@@ -12,20 +13,22 @@ from pathlib import Path
 from tools import notebooks
 from tools.build import write_scoreboard
 from tools.execute import Run, run_all
-from tools.experiments import reference_of
 from tools.project import (
-    PROFILE,
-    REFERENCE,
     ROOT,
     SCOREBOARD,
     STAGE,
     StepError,
     data_states,
     experiment_notebooks,
+    plain_notebooks,
     shown,
-    stored_notebooks,
 )
 from tools.stage import make_stage
+
+NO_DATA = (
+    "Experiment chapters are stored as run with data, and MI_DATA is not set: {names} were not "
+    "stored. Set MI_DATA to the folder that holds the data, and run `make refresh` again."
+)
 
 
 def chosen(paths: Iterable[Path], words: Sequence[str]) -> list[Path]:
@@ -36,59 +39,52 @@ def chosen(paths: Iterable[Path], words: Sequence[str]) -> list[Path]:
     return found
 
 
-def refresh(words: Sequence[str] = ()) -> list[str]:
-    """Do it; return the files that changed, relative to the root."""
-    everything = [*stored_notebooks(), *experiment_notebooks()]
-    wanted = set(chosen(everything, words))
+def allowed(paths: Sequence[Path]) -> tuple[list[Path], str]:
+    """The paths that may be stored in this data state, and why others may not."""
+    experiments = [path for path in paths if path in experiment_notebooks()]
+    if not experiments or "data" in data_states():
+        return list(paths), ""
+    why = NO_DATA.format(names=", ".join(path.stem for path in experiments))
+    others = [path for path in paths if path not in experiments]
+    if not others:
+        raise StepError(why)
+    return others, why
+
+
+def refresh(words: Sequence[str] = ()) -> tuple[list[str], str]:
+    """Do it; return the files that changed, relative to the root, and what was left out and why."""
+    wanted, left_out = allowed(chosen([*plain_notebooks(), *experiment_notebooks()], words))
     make_stage()
-    targets = {}  # file in the project -> executed file in the stage
-    runs = []
-    for path in sorted(wanted & set(stored_notebooks())):
-        staged = STAGE / path.relative_to(ROOT)
-        targets[path] = staged
-        runs.append(Run(path, staged, staged.parent))
-    for chapter in sorted(wanted & set(experiment_notebooks())):
-        folder = STAGE / chapter.relative_to(ROOT).parent
-        for state in data_states():
-            target = reference_of(chapter, state)
-            targets[target] = STAGE / "reference" / target.name
-            targets[target].parent.mkdir(exist_ok=True)
-            runs.append(Run(chapter, targets[target], folder, PROFILE, state))
-    run_all(runs)
+    targets = {path: STAGE / path.relative_to(ROOT) for path in wanted}
+    # No parameters: the defaults are those of profile ci (tested), and a stored chapter has no
+    # cell that papermill has injected.
+    run_all([Run(path, staged, staged.parent) for path, staged in targets.items()])
     write_scoreboard(STAGE)
 
-    changed = []
-    for target, staged in targets.items():
-        notebook = notebooks.read(staged)
-        if target.parent == REFERENCE:  # compared by nbval, never shown
-            notebooks.without_pixels(notebook)
-        if notebooks.write(notebook, target):
-            changed.append(shown(target))
-    for orphan in list(REFERENCE.glob("*.ipynb")):
-        if not any(orphan.name.startswith(f"{c.stem}.") for c in experiment_notebooks()):
-            orphan.unlink()
-            changed.append(shown(orphan))
-    # Experiment chapters are committed without outputs: their stored run is the reference.
-    for chapter in experiment_notebooks():
-        if notebooks.write(notebooks.strip(notebooks.read(chapter)), chapter):
-            changed.append(shown(chapter))
+    changed = [
+        shown(target)
+        for target, staged in targets.items()
+        if notebooks.write(notebooks.read(staged), target)
+    ]
     fresh = (STAGE / SCOREBOARD).read_text(encoding="utf-8")
     if not (ROOT / SCOREBOARD).is_file() or (ROOT / SCOREBOARD).read_text("utf-8") != fresh:
         (ROOT / SCOREBOARD).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / SCOREBOARD).write_text(fresh, encoding="utf-8")
         changed.append(str(SCOREBOARD))
-    return changed
+    return changed, left_out
 
 
 def main() -> int:
     try:
-        changed = refresh(sys.argv[1:])
+        changed, left_out = refresh(sys.argv[1:])
     except StepError as error:
         print(f"\nmake refresh failed, and nothing was stored:\n{error}", flush=True)
         return 1
     for path in changed:
         print(f"  stored {path}")
     print("Nothing changed." if not changed else f"{len(changed)} file(s) changed.", flush=True)
+    if left_out:
+        print(left_out, flush=True)
     return 0
 
 

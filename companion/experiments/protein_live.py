@@ -1,21 +1,26 @@
-r"""One small trial, run live, compared with the stored trials of the same small profile.
+r"""A few small trials, run live, compared with the stored trials of the same small profile.
 
-With data it is a trial on real ligands and receptors, without data one on the simulated set. Its
-number is none of the stored ones. A critic that returns a constant has an AUROC of 1/2; the
-comparison says how far below the stored trials that would be, so that a pass means something.
+With data they are trials on real ligands and receptors, without data on the simulated set. Their
+numbers are none of the stored ones. A critic that returns a constant has an AUROC of 1/2. One trial
+on real pairs cannot tell it from a trained critic, since trials differ too much (1/2 is three
+standard deviations from their mean); the mean of four can.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from ..data.proteins import Interactions
 from ..data.registry import available
-from .protein_tables import find_table, metric, stored
-from .proteins import Trial, judged, train
+from .live_check import COLUMNS, beside
+from .protein_tables import NAMES, find_table, metric, stored
+from .proteins import Trial, auroc, roc_at, train
 
-LIVE_TRIAL = 100
+LIVE_TRIALS = (100, 101, 102, 103)
 METHODS = ("js", "anchor", "anchor:nu=k", "infonce, normalised", "cca")
 EVALUATION = "roles"
+CHANCE = 0.5  # the AUROC of a constant score
 
 
 def live_task() -> str:
@@ -30,32 +35,47 @@ def label(data: Interactions) -> str:
     return f"real {data.name} pairs, {data.embedding}"
 
 
-def run_live(task: str, profile: str = "ci") -> Trial:
-    """Train one new trial of a task under the clean protocol."""
-    config = next(p for p in find_table(profile, task).pieces() if p.config["protocol"] == "clean")
-    return train(config.config, LIVE_TRIAL)
+def run_live(
+    task: str, profile: str = "ci", trials: Sequence[int] = LIVE_TRIALS
+) -> tuple[Trial, ...]:
+    """Train new trials of a task under the clean protocol, without LMI, which is not compared."""
+    table = find_table(profile, task)
+    config = next(p.config for p in table.pieces() if p.config["protocol"] == "clean")
+    return tuple(train({**config, "latent": None}, trial) for trial in trials)
 
 
-def compare(task: str, trial: Trial, profile: str = "ci", width: float = 4.0) -> pd.DataFrame:
-    """Each method: the live AUROC, mean and sd of the stored trials, whether the live one lies
-    inside mean +- ``width`` sd, and how many sd an AUROC of 1/2 would be away."""
-    kept = metric(stored(profile, task, "clean").records, EVALUATION)
+def scored(trial: Trial) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Which candidates of the roles are known, and their scores by every method; bits."""
     candidates = trial.part.candidates[EVALUATION]
+    counted = candidates.counted
+    tables = trial.tables(candidates)
+    return candidates.known[counted], {name: table[counted] for name, table in tables.items()}
+
+
+def compare(task: str, trials: Sequence[Trial], profile: str = "ci") -> pd.DataFrame:
+    """Each method: its mean AUROC over the live trials beside that of the stored ones, and how far
+    off it and an AUROC of 1/2 are (see `live_check`)."""
+    table = stored(profile, task, "clean")
+    kept = metric(table.records, EVALUATION) if table.there else pd.DataFrame(columns=METHODS)
+    pairs = [scored(trial) for trial in trials]
     rows = {}
-    for method, table in trial.tables(candidates).items():
-        if method in METHODS:
-            first = next(judged(method, EVALUATION, trial.trial, table, candidates))
-            value, mean, sd = float(first[-1].split()[0]), kept[method].mean(), kept[method].std()
-            rows[method] = (value, mean, sd, abs(value - mean) <= width * sd, (mean - 0.5) / sd)
-    columns = ["live", "mean", "sd", "inside", "chance"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    for method in METHODS:
+        live = [auroc(scores[method], known) for known, scores in pairs]
+        rows[NAMES[method]] = beside(live, kept[method], CHANCE, of_means=True)
+    return pd.DataFrame.from_dict(rows, orient="index", columns=COLUMNS)
+
+
+def roc_curves(trials: Sequence[Trial], grid: np.ndarray) -> dict[str, np.ndarray]:
+    """True-positive rates at the false-positive rates of a grid: by method, a row a trial."""
+    pairs = [scored(trial) for trial in trials]
+    return {
+        m: np.stack([roc_at(scores[m], known, grid) for known, scores in pairs]) for m in METHODS
+    }
 
 
 def pmi_of_roles(trial: Trial, methods: tuple[str, ...]) -> tuple[np.ndarray, dict]:
     """True and learned PMI, in bits, of every candidate of the roles (simulated sets only)."""
     if not trial.data.simulated:
         raise ValueError(f"the PMI of {trial.data.name} is not known; use the simulated set")
-    candidates = trial.part.candidates[EVALUATION]
-    tables = trial.tables(candidates)
-    counted = candidates.counted
-    return tables["true PMI"][counted], {name: tables[name][counted] for name in methods}
+    scores = scored(trial)[1]
+    return scores["true PMI"], {name: scores[name] for name in methods}

@@ -212,18 +212,3 @@ def curves(table: Stored, evaluation: str = "top-1") -> pd.DataFrame:
         )
     empty = pd.DataFrame(columns=["epoch", "value", "training", "seed"])
     return pd.concat(frames, ignore_index=True) if frames else empty
-
-
-def inside(table: Stored, live: pd.DataFrame, widths: float = 4.0) -> dict[str, str]:
-    """For each objective of a live run (its records): whether its top-1 accuracy lies within
-    ``widths`` standard deviations of the mean of the stored seeds, of which there must be 20."""
-    rows = live[(live["record"] == "probe") & (live["evaluation"] == "top-1")]
-    known, verdicts = numbers(table, "probe", "top-1"), {}
-    for row in rows.itertuples():
-        values = np.array(list(known.get(row.training, {}).values()))
-        if len(values) < 20:
-            verdicts[row.training] = f"not compared, {len(values)} of 20 seeds are stored"
-        else:
-            off = abs(float(row.values) - values.mean())
-            verdicts[row.training] = "yes" if off <= widths * values.std(ddof=1) else "NO"
-    return verdicts

@@ -1,10 +1,8 @@
 r"""A small live run of a staircase, compared with the stored runs of the same small profile.
 
-The live seeds are none of the stored ones. A critic that learnt nothing reads 0 bits; the
-comparison says how far below the stored runs that would be, so that a pass means something.
+The live seeds are none of the stored ones. A critic that returns zeros reads 0 bits.
 """
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,12 +16,13 @@ from ..sweep import COLUMNS
 from .decodable import LEVELS
 from .decodable import MODULES as DECODING
 from .decodable import pieces as decoding_pieces
+from .live_check import COLUMNS as COMPARED
+from .live_check import beside
 from .staircase import make_run, records
 from .staircase_grid import THREE
 from .staircase_tables import by_level, find_table, plateaus, results_folder, select, stored
 
 LIVE_SEEDS = (100, 101)
-WIDTH = 4.0  # how many standard deviations from the stored mean a live one may be
 # chapter -> its data set, its table by profile, and what stands in for it where the data is absent
 CHAPTERS = {
     "gaussian": (
@@ -70,27 +69,16 @@ def run_live(chapter: str, profile: str = "ci") -> pd.DataFrame:
 
 
 def compare(chapter: str, live: pd.DataFrame, profile: str = "ci") -> pd.DataFrame:
-    """Each estimator and level: the live mean of two seeds, the stored mean and sd of one seed, and
-    whether the live mean lies inside mean +- `WIDTH` sd; ``zeros``: how many sd a reading of 0 is
-    away. Where fewer than two seeds are stored there is no sd, and nothing is inside."""
+    """Each estimator and level: the live mean of two seeds beside the stored mean and deviation of
+    one seed, and how far off it and a reading of 0 bits are (see `live_check`)."""
     kept = plateaus(stored(*live_table(chapter, profile)), "held-out")
-    rows = []
+    rows = {}
     for estimator in ("InfoNCE", "InfoNCE-anchor", "anchor, nu = K"):
         for truth, mine in select(live, estimator).groupby("truth"):
             part = select(kept, estimator).query(f"truth == {truth}")["value"]
-            value, mean = mine["value"].mean(), part.mean()
-            sd = part.std(ddof=1) if len(part) > 1 else math.nan
-            inside = abs(value - mean) <= WIDTH * sd
-            rows.append((estimator, truth, value, mean, sd, inside, abs(mean) / sd))
-    names = ["estimator", "truth", "live", "mean", "sd", "inside", "zeros"]
-    return pd.DataFrame(rows, columns=names)
-
-
-def said(found: pd.DataFrame) -> str:
-    """What a comparison found, in a line."""
-    if found["sd"].isna().any():
-        return "too few runs of this profile are stored to compare with"
-    return f"inside mean +- {WIDTH:g} sd: {found['inside'].sum()} of {len(found)}"
+            rows[estimator, truth] = beside(mine["value"], part, 0.0)
+    index = pd.MultiIndex.from_tuples(rows, names=["estimator", "truth"])
+    return pd.DataFrame(list(rows.values()), index, columns=COMPARED)
 
 
 def decoding() -> Stored:
