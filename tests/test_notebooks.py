@@ -70,8 +70,9 @@ def test_experiments_default_to_the_profile_that_is_tested():
     """So that a stored chapter is a run of profile ci, without a cell that papermill injected."""
     for path in EXPERIMENTS:
         cells = code_cells(path)
-        values = dict(re.findall(r"^(\w+) = (\S+)", cells[0][1].source, re.MULTILINE))
-        assert values == {"profile": '"ci"'}, f'{cells[0][0]} must say profile = "ci"'
+        where, cell = next(c for c in cells if "parameters" in tags_of(c[1]))
+        values = dict(re.findall(r"^(\w+) = (\S+)", cell.source, re.MULTILINE))
+        assert values == {"profile": '"ci"'}, f'{where} must say profile = "ci"'
         injected = [where for where, cell in cells if "injected-parameters" in tags_of(cell)]
         assert not injected, f"{injected} was injected by papermill. Run `make refresh`."
 
@@ -125,9 +126,23 @@ def test_a_notebook_is_smaller_than_a_megabyte(path):
     assert size < MAX_BYTES, f"{path.name} has {size:,} bytes; show fewer or smaller figures"
 
 
+def is_the_look_for_our_code(cell):
+    return 'find_spec("companion")' in cell.source
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_a_notebook_that_needs_our_code_first_says_how_to_get_it(path):
+    """Elsewhere than in a clone the import alone would say nothing of use."""
+    cells = [cell for _, cell in code_cells(path)]
+    if any("companion" in cell.source for cell in cells):
+        assert is_the_look_for_our_code(cells[0]), f"{path.name} lacks the first cell"
+        assert "git clone" in cells[0].source and "make lab" in cells[0].source
+
+
 @pytest.mark.parametrize("path", PAGES, ids=name)
 def test_the_first_code_cell_holds_the_parameters(path):
-    where, cell = code_cells(path)[0]
+    """The first but for the look for our own code."""
+    where, cell = next(c for c in code_cells(path) if not is_the_look_for_our_code(c[1]))
     assert "parameters" in cell.metadata.get("tags", []), f"{where} lacks the tag 'parameters'"
 
 
