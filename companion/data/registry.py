@@ -4,6 +4,7 @@ A folder named by the variable MI_DATA wins; otherwise files lie in the user's c
 ``python -m companion data fetch`` puts them. Nothing downloads on its own.
 """
 
+import hashlib
 import os
 import sys
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-import pooch
+from platformdirs import user_cache_path
 
 from mi_lib.validate import one_of
 
@@ -101,7 +102,7 @@ def data_folder() -> Path:
     """MI_DATA where it is set, else the user's cache folder."""
     if named := os.environ.get("MI_DATA"):
         return Path(named).expanduser()
-    return pooch.os_cache("mi_lib")
+    return user_cache_path("mi_lib")
 
 
 def available(name: str) -> bool:
@@ -140,7 +141,8 @@ def _checked(file: DataFile, name: str) -> Path:
 @cache
 def digest(path: Path, mtime: int, size: int) -> str:
     """SHA-256 of a file; time and size are there so that a changed file is read again."""
-    return pooch.file_hash(path)
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fetch(name: str) -> list[Path]:
@@ -149,6 +151,9 @@ def fetch(name: str) -> list[Path]:
     A file is written under a temporary name and renamed when its hash is right, so a broken
     connection leaves nothing that looks whole.
     """
+    # Imported when needed: in a notebook its progress bar complains to the page as it is loaded.
+    import pooch
+
     missing = [f for f in DATA[one_of("data set", name, DATA)] if not _path(f).is_file()]
     for file in missing:
         if not file.url:
