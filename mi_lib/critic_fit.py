@@ -71,8 +71,8 @@ class CriticFit:
     bound_, certified_ : float or None
         The lower bound of I that the loss's own value is, and the least I that this value allows
         (`certified_kl`) at its lower 95 % limit over held-out batches; None where there is none.
-    pairs_, k_ : int
-        Pairs a held-out batch; points of a tuple of the loss on it.
+    pairs_, held_out_ : int
+        Pairs a held-out batch, and in all of those that the answer is estimated from.
     steps_ : int
         Steps trained; `stopped_` says why it ended.
     curve_ : list of (step, loss)
@@ -276,7 +276,7 @@ class FitReport:
             ("scale", fit.scale_, "log mean ratio of random pairs; 0 is right"),
         ]
         if fit.bound_ is not None:
-            found.append(("own bound", fit.bound_, f"of the loss, batches of {fit.pairs_}"))
+            found.append(("own bound", fit.bound_, f"of the loss, {fit.loss.setting(fit.pairs_)}"))
             found.append(("certified", fit.certified_, "least information that allows it, 95 %"))
         return found
 

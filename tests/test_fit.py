@@ -114,6 +114,9 @@ def test_the_report_says_what_was_done(good):
     text = str(good.report())
     assert "InfoNCEAnchor(nu='k'" in text and "held-out pairs" in text and "certified" in text
     assert f"{good.mi_:.4f}" in text and str(good.steps_) in text
+    assert "K = 63, nu = 63" in text
+    words = {type(loss): loss.setting(64) for loss in (InfoNCE(), JS(), DV())}
+    assert words == {InfoNCE: "K = 64", JS: "K = nu = 1", DV: "batches of 64"}
 
 
 def test_a_critic_that_says_nothing_is_seen_through():

@@ -1,33 +1,15 @@
-r"""Losses for your own training loop: `nn.Module`s over the pure functions of `objectives`.
+r"""What all losses share, and those with K points a tuple: InfoNCE and InfoNCE-anchor."""
 
-Each takes a score matrix ``scores[..., i, j] = c(x_i, y_j)`` with the positives on the diagonal, or
-two embeddings ``[B, e]`` whose products, divided by ``temperature``, are the scores:
-
->>> import torch
->>> from mi_lib import InfoNCEAnchor
->>> loss = InfoNCEAnchor(nu="k")
->>> x = torch.randn(8, 16, generator=torch.Generator().manual_seed(0), requires_grad=True)
->>> value = loss(x, x.detach())              # or loss(x @ x.detach().T)
->>> value.backward()
->>> loss
-InfoNCEAnchor(nu='k', rule=Log(), contrast='x')
-
-Losses are in nats. Half-precision scores are computed with in float32. A loss knows which value of
-a critic estimates the mutual information (`reports`), and, where there is one, the lower bound that
-its value is (`bound`) and certifies (`certified`).
-"""
-
-import math
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from . import objectives
-from .ceiling import certified_kl, prior_entropy
-from .scoring import Log, ScoringRule
-from .validate import one_of, real_number, whole_number
+from .. import objectives
+from ..ceiling import certified_kl, prior_entropy
+from ..scoring import Log, ScoringRule
+from ..validate import one_of, real_number, whole_number
 
 HALF = (torch.float16, torch.bfloat16)
 
@@ -75,6 +57,10 @@ class Loss(nn.Module):
                 "both, with equal width e, or one score matrix"
             )
         return x @ y.mT / self.temperature
+
+    def setting(self, pairs: int) -> str:
+        """K and nu of the tuples on batches of so many pairs, in words."""
+        return f"batches of {pairs}"
 
     def bound(self, loss: float, pairs: int) -> float | None:
         """The lower bound of the mutual information, in nats, that a population loss on batches of
@@ -125,11 +111,14 @@ class InfoNCE(Loss):
     def objective(self, scores: objectives.Rows) -> objectives.Loss:
         return objectives.infonce(scores, self.contrast)
 
+    def setting(self, pairs: int) -> str:
+        return f"K = {pairs}"
+
     def bound(self, loss: float, pairs: int) -> float:
         return -loss
 
     def certified(self, loss: float, pairs: int) -> float:
-        return _inverse(-loss, pairs, 0.0)
+        return inverse(-loss, pairs, 0.0)
 
     def extra_repr(self) -> str:
         return f"contrast={self.contrast!r}"
@@ -183,6 +172,10 @@ class InfoNCEAnchor(Loss):
         k = pairs - 1 if self.k is None else self.k
         return k, float(k if isinstance(self.nu, str) else self.nu)
 
+    def setting(self, pairs: int) -> str:
+        k, nu = self.sizes(pairs)
+        return f"K = {k}, nu = {nu:g}"
+
     def bound(self, loss: float, pairs: int) -> float | None:
         if not isinstance(self.rule, Log):
             return None  # other rules bound other divergences
@@ -190,7 +183,7 @@ class InfoNCEAnchor(Loss):
 
     def certified(self, loss: float, pairs: int) -> float | None:
         bound = self.bound(loss, pairs)
-        return None if bound is None else _inverse(bound, *self.sizes(pairs))
+        return None if bound is None else inverse(bound, *self.sizes(pairs))
 
     def extra_repr(self) -> str:
         k = "" if self.k is None else f", k={self.k}"
@@ -213,89 +206,7 @@ def _checked_weight(nu: Any) -> Any:
     return nu
 
 
-def _inverse(value: float, k: int, nu: float) -> float:
+def inverse(value: float, k: int, nu: float) -> float:
     """What a value certifies; a negative one certifies nothing, one at the cap infinitely much."""
     most = prior_entropy(k, nu, "nats")
     return certified_kl(min(max(0.0, value), most), k, nu, "nats")
-
-
-class DV(Loss):
-    r"""Donsker-Varadhan: :math:`-\mathbb{E}_{p(x,y)}[c] + \log\mathbb{E}_{p(x)p(y)}[e^c]`."""
-
-    reports = "dv"
-
-    def objective(self, scores: objectives.Scores) -> objectives.Loss:
-        return objectives.dv(scores)
-
-
-class MINE(Loss):
-    r"""DV with the denominator of its gradient replaced by a running mean.
-
-    Parameters
-    ----------
-    rate : number in (0, 1]
-        How much of the running mean each batch replaces.
-    temperature, check
-        See `Loss`.
-    """
-
-    reports = "dv"
-
-    def __init__(self, *, rate: float = 0.01, **shared: Any):
-        super().__init__(**shared)
-        if not 0 < real_number(rate, "rate") <= 1:
-            raise ValueError(f"rate={rate!r} is outside (0, 1]: the share that a batch replaces")
-        self.rate = rate
-        self.register_buffer("log_mean", torch.tensor(math.nan))
-
-    def objective(self, scores: objectives.Scores) -> objectives.Loss:
-        own = objectives.log_mean_exp(objectives.negatives(scores), 2).detach()
-        if not self.training:
-            return objectives.dv(scores)
-        before = torch.where(self.log_mean.isnan(), own, self.log_mean.to(own))
-        rest = math.log1p(-self.rate) if self.rate < 1 else -math.inf
-        self.log_mean = torch.logaddexp(before + rest, own + math.log(self.rate)).to(self.log_mean)
-        return objectives.mine(scores, self.log_mean)
-
-
-class NWJ(Loss):
-    r"""NWJ: :math:`-\mathbb{E}_{p(x,y)}[c] + \mathbb{E}_{p(x)p(y)}[e^c] - 1`, a lower bound of the
-    mutual information; optimal at the log ratio."""
-
-    def objective(self, scores: objectives.Scores) -> objectives.Loss:
-        return objectives.nwj(scores)
-
-    def bound(self, loss: float, pairs: int) -> float:
-        return -loss
-
-
-class JS(Loss):
-    r"""Jensen-Shannon, or noise-contrastive:
-    :math:`\mathbb{E}_{p(x,y)}[\mathrm{sp}(-c)] + \mathbb{E}_{p(x)p(y)}[\mathrm{sp}(c)]`, twice the
-    anchored loss at K = nu = 1; optimal at the log ratio."""
-
-    def objective(self, scores: objectives.Scores) -> objectives.Loss:
-        return objectives.js(scores)
-
-    def bound(self, loss: float, pairs: int) -> float:
-        return math.log(2) - loss / 2
-
-    def certified(self, loss: float, pairs: int) -> float:
-        return _inverse(self.bound(loss, pairs), 1, 1.0)
-
-
-class ChiSquare(Loss):
-    r"""Density-ratio fitting:
-    :math:`-2\,\mathbb{E}_{p(x,y)}[e^c] + \mathbb{E}_{p(x)p(y)}[e^{2c}]`; optimal at the log
-    ratio."""
-
-    def objective(self, scores: objectives.Scores) -> objectives.Loss:
-        return objectives.chi_square(scores)
-
-
-class Hellinger(Loss):
-    r"""Hellinger: :math:`\mathbb{E}_{p(x,y)}[e^{-c/2}] + \mathbb{E}_{p(x)p(y)}[e^{c/2}] - 2`;
-    optimal at the log ratio."""
-
-    def objective(self, scores: objectives.Scores) -> objectives.Loss:
-        return objectives.hellinger(scores)
