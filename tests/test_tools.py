@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from PIL import Image
 
-from tools import execute, notebooks, refresh, stage, steps
+from tools import execute, kernels, notebooks, refresh, stage, steps
 from tools.project import StepError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -191,6 +191,24 @@ def test_a_kernel_that_did_not_start_is_tried_once_more(monkeypatch):
     assert execute._timed(run)[1] == "" and not answers
     answers[:] = ["a cell failed", ""]
     assert execute._timed(run)[1] == "a cell failed" and len(answers) == 1
+
+
+def test_nbval_starts_a_kernel_that_died_at_once_again():
+    answers = [RuntimeError(execute.NOT_STARTED), "a kernel"]
+
+    def start(name):
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return f"{answer} {name}"
+
+    assert kernels.patient(start)(name="python3") == "a kernel python3"
+    for reason in ("other", execute.NOT_STARTED):
+        answers[:] = [RuntimeError(reason), RuntimeError("the second time")]
+        with pytest.raises(
+            RuntimeError, match=f"^{'other' if reason == 'other' else 'the second'}"
+        ):
+            kernels.patient(start)(name="python3")
 
 
 def test_refresh_takes_words_of_paths():

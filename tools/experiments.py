@@ -58,6 +58,8 @@ def compare(name: str, paths: list[Path], environment: dict[str, str]) -> Outcom
         "--nbval",
         "--nbval-sanitize-with=tests/nbval_sanitize.cfg",
         "--nbval-cell-timeout=600",
+        "-p",
+        "tools.kernels",
         # A cache folder beside a pyproject.toml would become a page of the book.
         "-p",
         "no:cacheprovider",
