@@ -32,6 +32,13 @@ def tuple_sizes(k: ArrayLike) -> Float[np.ndarray, "..."]:
     return sizes.astype(float)
 
 
+def _weights(nu: ArrayLike) -> Float[np.ndarray, "..."]:
+    """nu as floats; a word there is a unit in the place that it once had."""
+    if isinstance(nu, str):
+        raise ValueError(f"nu={nu!r} is no number; a unit is passed by name, unit={nu!r}")
+    return nonnegative_array(nu, "nu")
+
+
 def prior_entropy(k: ArrayLike, nu: ArrayLike = 0.0, unit: str = "bits") -> Answer:
     r"""The entropy of the classes, :math:`H = \log(K+\nu) - \frac{\nu}{K+\nu}\log\nu`.
 
@@ -52,7 +59,7 @@ def prior_entropy(k: ArrayLike, nu: ArrayLike = 0.0, unit: str = "bits") -> Answ
     >>> prior_entropy(8), prior_entropy(1, 1)
     (3.0, 1.0)
     """
-    sizes, weights = np.broadcast_arrays(tuple_sizes(k), nonnegative_array(nu, "nu"))
+    sizes, weights = np.broadcast_arrays(tuple_sizes(k), _weights(nu))
     own = np.where(weights > 0, weights * np.log(np.where(weights > 0, weights, 1.0)), 0.0)
     entropy = (np.log(sizes + weights) - own / (sizes + weights)) / nats_per(unit)
     return float(entropy) if entropy.ndim == 0 else entropy
@@ -97,7 +104,7 @@ def infonce_ceiling(kl: ArrayLike, k: ArrayLike, nu: ArrayLike = 0.0, unit: str 
     """
     scale = nats_per(unit)
     divergence, sizes, weights = np.broadcast_arrays(
-        nonnegative_array(kl, "kl") * scale, tuple_sizes(k), nonnegative_array(nu, "nu")
+        nonnegative_array(kl, "kl") * scale, tuple_sizes(k), _weights(nu)
     )
     anchored = weights[weights > 0]
     right = math.log(_T_MAX) - math.log(min(1.0, max(_SMALLEST, anchored.min(initial=1.0))))
@@ -164,7 +171,7 @@ def certified_kl(value: ArrayLike, k: ArrayLike, nu: ArrayLike = 0.0, unit: str 
     """
     scale = nats_per(unit)
     given = nonnegative_array(value, "value") * scale
-    given, sizes, weights = np.broadcast_arrays(given, tuple_sizes(k), nonnegative_array(nu, "nu"))
+    given, sizes, weights = np.broadcast_arrays(given, tuple_sizes(k), _weights(nu))
     whole = sizes.astype(int)
     most = np.asarray(prior_entropy(whole, weights, "nats"))
     if (over := given > most * (1 + 1e-12)).any():

@@ -9,10 +9,9 @@ from scipy import special, stats
 from sklearn.feature_selection import mutual_info_regression
 
 from companion.data.elliptical import Elliptical, dense, sparse
-from mi_lib import objectives
+from mi_lib import diagnostics, objectives
 from mi_lib.inference import (
     calibration,
-    diagnostics,
     lower_bound,
     parametric,
     permutation,

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from companion import symbolic
 from mi_lib import (
-    Asymmetric,
     InverseLog,
     Kliep,
     Log,
@@ -24,6 +23,7 @@ from mi_lib import (
     RobustDRE,
     SymmetricInverseLog,
 )
+from mi_lib.scoring import Asymmetric
 from mi_lib.symtorch import SymTensor
 
 

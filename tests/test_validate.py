@@ -10,7 +10,6 @@ import torch
 
 from companion.printed_bound import printed_ceiling
 from mi_lib import (
-    Asymmetric,
     InverseLog,
     Kliep,
     Log,
@@ -19,8 +18,10 @@ from mi_lib import (
     RobustDRE,
     SymmetricInverseLog,
     bounds,
+    ceiling,
     finite,
 )
+from mi_lib.scoring import Asymmetric
 from mi_lib.validate import nats_per, nonnegative_array, one_of, real_number, whole_number
 
 HALF = (0.5, 0.5)
@@ -146,15 +147,25 @@ BAD = {
     "unit of JSD": (lambda: finite.k_way_jsd(HALF, HALF, 2, "bit"), "unit='bit' is unknown; use"),
     # bounds
     "ceiling, D < 0": (
-        lambda: bounds.infonce_ceiling(-0.1, 4),
+        lambda: ceiling.infonce_ceiling(-0.1, 4),
         "kl contains -0.1; pass numbers >= 0",
     ),
-    "ceiling, D NaN": (lambda: bounds.infonce_ceiling([1.0, math.nan], 4), "kl contains NaN; pass"),
-    "ceiling, K = 0": (lambda: bounds.infonce_ceiling(1.0, 0), "k=0 must be whole numbers >= 1"),
-    "ceiling, K = 2.5": (lambda: bounds.infonce_ceiling(1.0, 2.5), "k=2.5 must be whole numbers"),
-    "ceiling, one K = 0": (lambda: bounds.infonce_ceiling(1.0, [4, 0]), "must be whole numbers"),
-    "ceiling, shapes": (lambda: bounds.infonce_ceiling([1.0, 2.0], [1, 2, 3]), "broadcast"),
-    "ceiling, unit": (lambda: bounds.infonce_ceiling(1.0, 4, "dits"), "unit='dits' is unknown"),
+    "ceiling, D NaN": (
+        lambda: ceiling.infonce_ceiling([1.0, math.nan], 4),
+        "kl contains NaN; pass",
+    ),
+    "ceiling, K = 0": (lambda: ceiling.infonce_ceiling(1.0, 0), "k=0 must be whole numbers >= 1"),
+    "ceiling, K = 2.5": (lambda: ceiling.infonce_ceiling(1.0, 2.5), "k=2.5 must be whole numbers"),
+    "ceiling, one K = 0": (lambda: ceiling.infonce_ceiling(1.0, [4, 0]), "must be whole numbers"),
+    "ceiling, shapes": (lambda: ceiling.infonce_ceiling([1.0, 2.0], [1, 2, 3]), "broadcast"),
+    "ceiling, unit": (
+        lambda: ceiling.infonce_ceiling(1.0, 4, unit="dits"),
+        "unit='dits' is unknown",
+    ),
+    "ceiling, unit in its old place": (
+        lambda: ceiling.infonce_ceiling(1.0, 4, "nats"),
+        "passed by name, unit='nats'",
+    ),
     "printed, D < 0": (lambda: printed_ceiling(-1.0, 4), "kl contains -1; pass"),
     "printed, K = 0": (lambda: printed_ceiling(1.0, 0), "k=0 must be whole numbers"),
     "floor, chi2 < 0": (lambda: bounds.chi_square_floor(1.0, -1.0, 4), "chi2 contains -1; pass"),
@@ -172,10 +183,10 @@ BAD = {
         "mean_r=0 with beta=0.*change the critic",
     ),
     "certified, above log K": (
-        lambda: bounds.certified_kl(2.1, 4),
-        "infonce=2.1 bits is above log K = 2 bits.*check k",
+        lambda: ceiling.certified_kl(2.1, 4),
+        "value=2.1 bits is above the entropy of the classes, 2 bits.*check k",
     ),
-    "certified, negative": (lambda: bounds.certified_kl(-0.1, 4), "infonce contains -0.1; pass"),
+    "certified, negative": (lambda: ceiling.certified_kl(-0.1, 4), "value contains -0.1; pass"),
     # rules
     "one class": (
         lambda: Log()(torch.zeros(3, 1)),

@@ -44,6 +44,8 @@ def train_plain(
     parts = order.tensor_split([round(0.6 * n), round(0.8 * n)])
     train, judge, held = ([side[part] for side in sides] for part in parts)
 
+    half = len(held[0]) // 2
+    halves = slice(half), slice(half, 2 * half)
     for nu in nus:
 
         def look(step: int, critic: nn.Module, nu: float = nu) -> None:
@@ -54,7 +56,7 @@ def train_plain(
         fit_critic(
             Separable(*(side.shape[1] for side in sides), (seed,), hidden=128),
             tuple(train),
-            held_out=tuple(held),
+            held_out=[[side[part] for side in held] for part in halves],
             loss=InfoNCEAnchor(nu=nu),
             steps=steps,
             batch=batch,
