@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 from mi_lib import DV, JS, InfoNCE, InfoNCEAnchor, Joint, Separable, fit_critic
 from mi_lib import training as loop
 from mi_lib.batches import as_batch, pairs_of
-from mi_lib.critic_fit import CriticFit
+from mi_lib.critic_fit import CriticFit, TwoEncoders
 
 ROOT = Path(__file__).resolve().parents[1]
 RHO = 0.9
@@ -123,15 +123,18 @@ def test_a_critic_that_says_nothing_is_seen_through():
     """A check that a constant critic would pass is none."""
 
     class Constant(nn.Module):
-        def __init__(self):
+        def __init__(self, value=0.0):
             super().__init__()
-            self.unused = nn.Parameter(torch.zeros(()))
+            self.value, self.unused = value, nn.Parameter(torch.zeros(()))
 
         def forward(self, x, y):
-            return torch.zeros(len(x), len(y)) + 0 * self.unused
+            return torch.full((len(x), len(y)), self.value) + 0 * self.unused
 
     fit = fit_critic(Constant(), gaussian(800), **FAST)
     assert fit.mi_ == 0 and abs(fit.dv_) < 1e-12 and fit.certified_ < 1e-6
+    low = fit_critic(Constant(-1.0), gaussian(800), **FAST)
+    assert low.plug_in_ == pytest.approx(-1 / math.log(2))
+    assert low.mi_ == 0 and low.interval_ == (0, 0), "information is not negative"
 
 
 def test_units_scale_every_number():
@@ -292,6 +295,12 @@ def test_two_encoders_of_any_input():
     )
     assert 0.8 < fit.mi_ < 2.5
     assert fit.pmi({"picture": torch.zeros(3, 1, 8, 8)}, torch.eye(4)[:3]).shape == (3,)
+
+
+def test_the_scores_of_encoders_are_products_over_the_temperature():
+    f, g = nn.Linear(2, 3), nn.Linear(4, 3)
+    x, y = torch.randn(5, 2), torch.randn(5, 4)
+    torch.testing.assert_close(TwoEncoders(f, g, 0.5)(x, y), 2 * f(x) @ g(y).T)
 
 
 @pytest.mark.parametrize("loss", [InfoNCE(), DV(), JS()], ids=lambda loss: type(loss).__name__)
