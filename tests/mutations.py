@@ -342,7 +342,8 @@ GROUPS = [
     Group(
         "mi_lib.critic_fit",
         "tests/test_fit.py",
-        "trained_critic or pmi or units or reported or saved or says_nothing or sentence or products",
+        "trained_critic or pmi or units or reported or saved or says_nothing or sentence"
+        " or products",
         [
             ('"dv": float(own.mean()) - scale}', '"dv": float(own.mean()) + scale}'),
             ("- math.log(sum(map(len, others))))", "- math.log(len(others)))"),
