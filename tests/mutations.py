@@ -257,7 +257,7 @@ GROUPS = [
     Group(
         "mi_lib.losses.tuples",
         "tests/test_losses.py",
-        "function or temperature or gradient or remembers or certifies or sentence or half",
+        "function or temperature or gradient or certifies or sentence or half or positive",
         [
             ("return x @ y.mT / self.temperature", "return x @ y.mT * self.temperature"),
             ("return inverse(-loss, pairs, 0.0)", "return inverse(-loss, pairs - 1, 0.0)"),
@@ -306,7 +306,7 @@ GROUPS = [
     Group(
         "mi_lib.training",
         "tests/test_fit.py",
-        "patience or clipped or averaged or resumed or different_batches or trained_critic"
+        "patience or clipped or averaged or interrupted or different_batches or disturb"
         " or kind_of_data or sentence",
         [
             (
@@ -329,7 +329,7 @@ GROUPS = [
     Group(
         "mi_lib.checkpoints",
         "tests/test_fit.py",
-        "checkpoint or resumed",
+        "checkpoint or interrupted",
         [
             (
                 'if known.get("sha256") != hashlib.sha256(body).hexdigest():',
