@@ -44,6 +44,7 @@ LAYERS = [
     "companion.ratio_distribution",
     "companion.evaluation",
     "companion.training",
+    "companion.directed",
     "companion.figures",
     "companion.data",
     "companion.provenance",

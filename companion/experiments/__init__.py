@@ -7,7 +7,9 @@ the modules whose code decides its numbers (by sweep, where it runs several).
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType, ModuleType
+from typing import Any
 
+from mi_lib.objectives import CONTRASTS
 from mi_lib.validate import one_of
 
 # name of a sweep -> the module that runs it
@@ -19,6 +21,7 @@ SWEEPS: Mapping[str, str] = MappingProxyType(
         "text": "staircase",
         "tables": "staircase",
         "ablations": "staircase",
+        "directions": "staircase",
         "slopes": "slopes",
         "decodable": "decodable",
         "self-supervised": "self_supervised",
@@ -30,6 +33,21 @@ SWEEPS: Mapping[str, str] = MappingProxyType(
         "tuning": "tuning",
     }
 )
+
+# What the losses of a sweep contrasted before configurations said so; elsewhere it was x.
+BEFORE: Mapping[str, str] = MappingProxyType(
+    {"self-supervised": "both", "ours": "both", "independence": "both"}
+)
+
+
+def contrast_of(name: str, config: Mapping[str, Any]) -> str:
+    """The side that a stored configuration contrasts; an old one does not say it.
+
+    >>> contrast_of("gaussian", {}), contrast_of("self-supervised", {})
+    ('x', 'both')
+    """
+    one_of("sweep", name, SWEEPS)
+    return one_of("contrast", config.get("contrast", BEFORE.get(name, "x")), CONTRASTS)
 
 
 def experiment(name: str) -> ModuleType:

@@ -4,7 +4,7 @@ r"""The staircase benchmark: one critic climbs 2, 4, 6, 8, 10 bits, 4,000 steps 
 seed: the plateau of each evaluation at each level on training batches (the last quarter of the
 steps) and on fresh data (batches of the training size, and large ones); the first ten losses, by
 which the piece can be replayed; and the curves, as mean and, of several, spread over the seeds of
-the piece.
+the piece. A piece whose configuration names a ``contrast`` also stores the error of log r.
 """
 
 import time
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ..data import make_task
+from ..directed import ERRORS, DirectedRun
 from ..evaluation import COLUMNS as EVALUATED
 from ..progress import Reporter
 from ..training import Run, Settings
@@ -33,6 +34,7 @@ _DATA = {
     "gaussian": ("data.gaussian",),
     "gaussian-more": ("data.gaussian",),
     "ablations": ("data.gaussian",),
+    "directions": ("data.gaussian", "directed"),
     "mnist": ("data.channel", "data.images"),
     "text": ("data.channel", "data.text"),
     "tables": ("data.channel", "data.images", "data.tables"),
@@ -48,7 +50,10 @@ def make_run(config: Mapping[str, Any], device: str = "auto") -> Run:
     """The run of a configuration, before its first step."""
     task = make_task(config["task"], **config["options"])
     lists = {k: tuple(v) if isinstance(v, list) else v for k, v in config["settings"].items()}
-    return Run(task, config["seeds"], Settings(**lists), device)
+    arguments = task, config["seeds"], Settings(**lists), device
+    if "contrast" in config:
+        return DirectedRun(*arguments, contrast=config["contrast"])
+    return Run(*arguments)
 
 
 def run(
@@ -83,6 +88,10 @@ def records(climb: Run) -> Iterator[tuple[str, str, str, Any, str]]:
                 for e, evaluation in enumerate(EVALUATED):
                     yield record, training, evaluation, seed, joined(values[:, o, s, e])
             yield "loss", training, "", seed, joined(losses[:FIRST_LOSSES, o, s], ".8g")
+            if isinstance(climb, DirectedRun):
+                for e, name in enumerate(ERRORS):
+                    errors = np.array(climb.errors)[:, o, s, e]
+                    yield "ratio-error", training, name, seed, joined(errors)
         for evaluation in SHOWN.get(training, ()):
             curve = curves[:, o, :, EVALUATED.index(evaluation)]
             yield "curve-mean", training, evaluation, "", joined(curve.mean(1), ".3g")

@@ -40,6 +40,7 @@ class Table:
     options: Mapping[str, Any] = field(default_factory=dict)
     seeds_a_piece: int = 1
     trainings_a_piece: int = 99
+    contrast: str = ""  # x, y or both; the first tables say nothing and contrast x
 
     def pieces(self, experiment: str) -> Iterator[Piece]:
         """Every piece; those of one seed share their batches, whatever they train."""
@@ -55,6 +56,8 @@ class Table:
                     "settings": settings,
                     "seeds": seeds,
                 }
+                if self.contrast:
+                    config["contrast"] = self.contrast
                 yield Piece(experiment, f"{self.name}-seed{first:02}{suffix}", config)
 
 
@@ -97,6 +100,15 @@ def _small(name: str, task: str, options: Mapping, hidden: int = 64) -> Table:
         large_repeats=4,
     )
     return Table(f"ci-{name}", task, settings, 20, options, 2)
+
+
+def _directed(batch: int, seeds: int, seeds_a_piece: int = 1) -> Iterator[Table]:
+    """Tables like `paper-b64`, with the same seeds and batches, that contrast the other side, or
+    both."""
+    settings = Settings(trainings=THREE, block=200, batch=batch)
+    for contrast in ("y", "both"):
+        name = f"paper-b{batch}-{contrast}"
+        yield Table(name, "gaussian", settings, seeds, CUBIC, seeds_a_piece, contrast=contrast)
 
 
 GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
@@ -158,6 +170,8 @@ GRID: Mapping[str, Mapping[str, tuple[Table, ...]]] = MappingProxyType(
                 _small("breast-cancer", "breast-cancer", FEW),
             ),
         },
+        # The side that is contrasted; what was expected is in results/directions/EXPECTATIONS.md.
+        "directions": {"paper": (*_directed(64, 20), *_directed(16, 20, 2), *_directed(256, 5))},
         "ablations": {
             "laptop": (
                 _ablation("nu", NUS),
