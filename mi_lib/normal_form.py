@@ -12,7 +12,10 @@ import sympy as sp
 
 
 class Arbitrary(sp.Function):
-    """A value of one of the functions that `arbitrary` makes."""
+    """A value of one of the functions that `arbitrary` makes: derivative ``order`` of ``of``."""
+
+    of: str
+    order: tuple[int, ...]
 
 
 @cache
@@ -31,7 +34,7 @@ def arbitrary(name: str, *order: int) -> type[Arbitrary]:
         return arbitrary(name, *sorted((*order, argindex)))(*self.args)
 
     label = f"{name}_{''.join(map(str, order))}" if order else name
-    return type(label, (Arbitrary,), {"fdiff": fdiff})
+    return type(label, (Arbitrary,), {"fdiff": fdiff, "of": name, "order": order})
 
 
 @cache

@@ -10,9 +10,9 @@ import sympy as sp
 from cases import claim_results
 from scipy import stats
 
-from companion import claims
+from companion import adversary, claims
 from companion.__main__ import PAGE
-from companion.claims import adversary, registry
+from companion.claims import registry
 from companion.claims.registry import Claim, Outcome, Part, extreme, identity, problems
 from companion.claims.scoreboard import all_problems, lines, scoreboard
 

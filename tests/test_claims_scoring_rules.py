@@ -3,7 +3,7 @@
 import pytest
 import sympy as sp
 
-from companion.claims.arbitrary_rules import (
+from companion.arbitrary_rules import (
     arbitrary_rule,
     homogeneous,
     printed_rules,

@@ -8,8 +8,8 @@ import sympy as sp
 
 from mi_lib import finite
 
-from . import by_definition
-from .adversary import Pair
+from .. import by_definition
+from ..adversary import Pair
 from .registry import Part, claim, extreme, identity
 
 PAGE = "theory/anchor"

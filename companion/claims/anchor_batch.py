@@ -9,9 +9,8 @@ from scipy.optimize import brentq
 
 from mi_lib import finite, objectives
 
-from .. import symbolic
-from . import by_definition
-from .adversary import event_pair, random_pairs
+from .. import by_definition, symbolic
+from ..adversary import event_pair, random_pairs
 from .anchor import PAGE, classes, symbolic_pair
 from .batches import anchored, expectation, log_ratio
 from .fisher import JOINT

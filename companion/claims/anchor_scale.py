@@ -8,8 +8,8 @@ import sympy as sp
 
 from mi_lib import finite
 
-from . import by_definition
-from .adversary import random_pairs, try_to_break
+from .. import by_definition
+from ..adversary import random_pairs, try_to_break
 from .anchor import NU, classes, model, symbolic_pair
 from .registry import Part, claim, extreme, identity
 from .scale import curvature, curvature_bound, tuple_sums

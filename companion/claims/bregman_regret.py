@@ -8,19 +8,7 @@ from collections.abc import Callable
 
 import sympy as sp
 
-from ..symbolic import (
-    bayes_risk,
-    bregman,
-    class_symbols,
-    g,
-    generating_function,
-    power_phi,
-    properise,
-    regret,
-    rule_from_phi,
-    rule_from_psi,
-)
-from .arbitrary_rules import (
+from ..arbitrary_rules import (
     ALPHA,
     HALF,
     THIRD,
@@ -34,6 +22,18 @@ from .arbitrary_rules import (
     ratio_symbols,
     regret_between,
     simplex,
+)
+from ..symbolic import (
+    bayes_risk,
+    bregman,
+    class_symbols,
+    g,
+    generating_function,
+    power_phi,
+    properise,
+    regret,
+    rule_from_phi,
+    rule_from_psi,
 )
 from .registry import Part, claim, identity
 from .scoring_rules import PAGE

@@ -8,8 +8,8 @@ import sympy as sp
 
 from mi_lib import finite
 
-from . import by_definition
-from .adversary import event_pair, random_pairs
+from .. import by_definition
+from ..adversary import event_pair, random_pairs
 from .infonce_ceiling import PAGE
 from .registry import Part, claim, extreme, identity
 

@@ -12,8 +12,8 @@ from mi_lib import finite, normal_form
 from mi_lib.scoring import InverseLog
 
 from .. import symbolic
+from ..adversary import Pair
 from ..symbolic import class_symbols
-from .adversary import Pair
 from .excess_risk import (
     ASYMMETRIC,
     GRID,

@@ -26,8 +26,8 @@ from mi_lib.scoring import (
 )
 
 from .. import symbolic
+from ..adversary import Pair
 from ..symbolic import Generating, class_symbols
-from .adversary import Pair
 
 GRID = ((1, 0.5), (1, 1.0), (2, 0.5), (2, 3.0), (3, 1.0), (3, 2.0))  # pairs (K, nu)
 HALF = sp.Rational(1, 2)

@@ -7,7 +7,7 @@ import sympy as sp
 
 from mi_lib import finite, objective_variants
 
-from . import by_definition
+from .. import by_definition
 from .anchor import (
     CRITIC,
     NU,

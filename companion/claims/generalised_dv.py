@@ -13,7 +13,7 @@ import sympy as sp
 
 from mi_lib import finite
 
-from .adversary import random_pairs
+from ..adversary import random_pairs
 from .large_k import BETAS, PAGE, random_critics, search_critics, symbols
 from .registry import Part, claim, extreme, identity
 

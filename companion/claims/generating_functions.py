@@ -11,18 +11,7 @@ import torch
 
 from mi_lib import scoring
 
-from ..symbolic import (
-    Generating,
-    bayes_risk,
-    bregman,
-    class_symbols,
-    g,
-    generating_function,
-    properise,
-    regret,
-    rule_from_psi,
-)
-from .arbitrary_rules import (
+from ..arbitrary_rules import (
     HALF,
     arbitrary_psi,
     arbitrary_rule,
@@ -33,6 +22,17 @@ from .arbitrary_rules import (
     ratio_symbols,
     regret_between,
     simplex,
+)
+from ..symbolic import (
+    Generating,
+    bayes_risk,
+    bregman,
+    class_symbols,
+    g,
+    generating_function,
+    properise,
+    regret,
+    rule_from_psi,
 )
 from .registry import Part, claim, extreme, identity
 from .scoring_rules import PAGE, _reports

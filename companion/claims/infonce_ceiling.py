@@ -10,8 +10,8 @@ from mi_lib import finite
 from mi_lib.bounds import chi_square_floor
 from mi_lib.ceiling import infonce_ceiling
 
-from . import by_definition
-from .adversary import Pair, event_pair, random_pairs, try_to_break
+from .. import by_definition
+from ..adversary import Pair, event_pair, random_pairs, try_to_break
 from .registry import Part, claim, extreme, identity
 
 PAGE = "theory/infonce_ceiling"

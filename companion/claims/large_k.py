@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from mi_lib import finite
 from mi_lib.alphabet import Alphabet
 
-from . import by_definition
-from .adversary import random_pairs, try_to_break
+from .. import by_definition
+from ..adversary import random_pairs, try_to_break
 from .registry import Part, claim, extreme, identity
 
 PAGE = "theory/large_k"

@@ -11,7 +11,7 @@ from mi_lib import finite
 from mi_lib.alphabet import Alphabet
 from mi_lib.ceiling import infonce_ceiling
 
-from .adversary import event_pair, random_pairs
+from ..adversary import event_pair, random_pairs
 from .registry import Part, claim, extreme, identity
 from .skew import maximiser, mixture
 from .variants import PAGE, near_ratio, symbols

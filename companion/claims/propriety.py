@@ -10,6 +10,18 @@ import sympy as sp
 
 from mi_lib.normal_form import reduce
 
+from ..arbitrary_rules import (
+    HALF,
+    THIRD,
+    arbitrary_rule,
+    at,
+    homogeneous,
+    inner,
+    linear_score,
+    negative_bayes_risk,
+    printed_rules,
+    tangent,
+)
 from ..symbolic import (
     bayes_risk,
     bregman,
@@ -21,18 +33,6 @@ from ..symbolic import (
     regret,
     rule_from_phi,
     rule_from_psi,
-)
-from .arbitrary_rules import (
-    HALF,
-    THIRD,
-    arbitrary_rule,
-    at,
-    homogeneous,
-    inner,
-    linear_score,
-    negative_bayes_risk,
-    printed_rules,
-    tangent,
 )
 from .registry import Part, claim, extreme, identity
 from .scoring_rules import PAGE, truth_symbols

@@ -19,6 +19,9 @@ import sympy as sp
 from mi_lib.normal_form import reduce
 from mi_lib.validate import one_of
 
+from .. import cards
+from ..ledger import MIME
+
 VERDICTS = (
     "holds",
     "holds with correction",
@@ -206,9 +209,46 @@ def problems(outcome: Outcome, twin: Outcome) -> list[str]:
     return found
 
 
+def record(outcome: Outcome, twin: Outcome) -> dict[str, Any]:
+    """What a cell leaves in its notebook for the scoreboard."""
+    claim = outcome.claim
+    evidence = "stored runs" if claim.experiment else "searched"
+    told_apart = twin.verdict != outcome.verdict
+    parts = [
+        {
+            "name": part.name,
+            "role": "statement" if claim.experiment else _ROLES[part.role],
+            "evidence": evidence,
+            "found": part.text().splitlines()[1].strip(),
+            "wrong": claim.twin_says,
+            "fails": twin.verdict if told_apart and not claim.experiment else "",
+            "not_falsified": "",
+            "formula": "",
+            "holds": part.holds,
+        }
+        for part in outcome.parts
+    ]
+    return {
+        "id": claim.id,
+        "item": claim.item,
+        "statement": claim.statement,
+        "verdict": _WORDS.get(outcome.verdict, outcome.verdict),
+        "evidence": evidence,
+        "sentence": "",
+        "key": "",
+        "kind": "experiment" if claim.experiment else "statement",
+        "parts": parts,
+    }
+
+
+_ROLES = {"statement": "statement", "correction": "correction", "support": "support"}
+_WORDS = {"holds with correction": "holds with a correction", "refuted": "false as printed"}
+
+
 def show(id: str) -> None:
-    """Check one claim and print what it found; an error if that contradicts the record."""
-    outcome = get(id).run()
-    print(outcome.report())
-    if wrong := problems(outcome, get(id).run_twin()):
+    """Check one claim, show what it found, leave its record; an error if the record differs."""
+    outcome, twin = get(id).run(), get(id).run_twin()
+    found = record(outcome, twin)
+    cards.show(cards.card_html(found), outcome.report(), {MIME: found})
+    if wrong := problems(outcome, twin):
         raise AssertionError("; ".join(wrong))

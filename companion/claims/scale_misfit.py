@@ -4,8 +4,8 @@ import numpy as np
 
 from mi_lib import finite
 
-from . import by_definition
-from .adversary import try_to_break
+from .. import by_definition
+from ..adversary import try_to_break
 from .anchor import CRITIC, NU, literal_loss, symbolic_pair
 from .anchor_scale import PAGE, SCALE, by_log_scale, sums
 from .registry import Part, claim, extreme, identity

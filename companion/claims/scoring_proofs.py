@@ -11,6 +11,15 @@ import sympy as sp
 
 from mi_lib.normal_form import reduce
 
+from ..arbitrary_rules import (
+    HALF,
+    arbitrary_psi,
+    arbitrary_rule,
+    at,
+    inner,
+    negative_bayes_risk,
+    simplex,
+)
 from ..symbolic import (
     bayes_risk,
     bregman,
@@ -19,15 +28,6 @@ from ..symbolic import (
     generating_function,
     regret,
     rule_from_psi,
-)
-from .arbitrary_rules import (
-    HALF,
-    arbitrary_psi,
-    arbitrary_rule,
-    at,
-    inner,
-    negative_bayes_risk,
-    simplex,
 )
 from .registry import Part, claim, extreme, identity
 from .scoring_rules import PAGE

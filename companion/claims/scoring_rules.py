@@ -13,6 +13,18 @@ import torch
 
 from mi_lib import scoring
 
+from ..adversary import try_to_break
+from ..arbitrary_rules import (
+    HALF,
+    THIRD,
+    arbitrary_rule,
+    at,
+    homogeneous,
+    inner,
+    linear_score,
+    negative_bayes_risk,
+    printed_rules,
+)
 from ..symbolic import (
     bayes_risk,
     bregman,
@@ -23,18 +35,6 @@ from ..symbolic import (
     regret,
     risk,
     rule_from_phi,
-)
-from .adversary import try_to_break
-from .arbitrary_rules import (
-    HALF,
-    THIRD,
-    arbitrary_rule,
-    at,
-    homogeneous,
-    inner,
-    linear_score,
-    negative_bayes_risk,
-    printed_rules,
 )
 from .registry import Part, claim, extreme, identity
 

@@ -13,7 +13,7 @@ from mi_lib import finite
 from mi_lib.alphabet import compositions
 from mi_lib.ceiling import infonce_ceiling
 
-from .adversary import binomial_pmf, event_pair, multinomial_pmf, try_to_break
+from ..adversary import binomial_pmf, event_pair, multinomial_pmf, try_to_break
 from .infonce_ceiling import LEVELS, PAGE, SIZES, _enumerated
 from .registry import Part, claim, extreme, identity
 

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from mi_lib import finite
 from mi_lib.alphabet import Alphabet
 
-from . import by_definition
-from .adversary import random_pairs
+from .. import by_definition
+from ..adversary import random_pairs
 from .registry import Part, claim, extreme, identity
 from .variants import PAGE, SIZES, near_ratio, symbols
 

@@ -10,7 +10,7 @@ import sympy as sp
 from mi_lib import finite
 from mi_lib.estimators import EVALUATIONS, TRAININGS
 
-from .adversary import event_pair, try_to_break
+from ..adversary import event_pair, try_to_break
 from .batches import expectation, log_ratio, population
 from .gaussian_pair import GaussianPair, log_moment
 from .registry import Part, claim, extreme, identity

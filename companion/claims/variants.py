@@ -9,8 +9,8 @@ import sympy as sp
 
 from mi_lib import finite
 
-from . import by_definition
-from .adversary import event_pair, random_pairs
+from .. import by_definition
+from ..adversary import event_pair, random_pairs
 from .alpha_map import (
     checked_from,
     event_excess,

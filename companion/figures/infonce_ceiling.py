@@ -18,7 +18,7 @@ def sandwich(pairs: pd.DataFrame, k: int) -> Figure:
     """K-way JSD of many pairs against D, between the lines that bound it.
 
     ``pairs`` has columns ``kl``, ``jsd`` and ``floor`` in bits, one row a pair (see
-    `companion.claims.adversary.sandwich_table`).
+    `companion.adversary.sandwich_table`).
     """
     figure, axis = plt.subplots(layout="constrained")
     d = np.linspace(0, 2 * np.log2(k), 300)

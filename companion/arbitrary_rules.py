@@ -9,7 +9,7 @@ import sympy as sp
 
 from mi_lib.normal_form import arbitrary
 
-from ..symbolic import Expressions, Generating, bayes_risk, class_symbols, regret
+from .symbolic import Expressions, Generating, bayes_risk, class_symbols, regret
 
 ALPHA = sp.Symbol("alpha", real=True)
 HALF, THIRD = sp.Rational(1, 2), sp.Rational(1, 3)
