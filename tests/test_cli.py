@@ -13,13 +13,13 @@ from companion.claims import registry
 from mi_lib.__main__ import main as library
 
 ROOT = Path(__file__).parent.parent
-FAST = "thm-2-numbers"
+FAST, SECOND = "proteins-large-k", "js-published"
 
 
 @pytest.fixture
 def fast_claims(monkeypatch):
     """A book of two fast claims; test_claims.py runs them all."""
-    chosen = {id: claims.get(id) for id in (FAST, "prop-1")}
+    chosen = {id: claims.get(id) for id in (FAST, SECOND)}
     monkeypatch.setattr(registry, "_CLAIMS", chosen)
 
 
@@ -34,7 +34,7 @@ def test_in_a_shell_it_prints_the_verdict_and_exits_0():
     command = [sys.executable, "-m", "companion", "claims", "--only", FAST]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("refuted ")
+    assert done.stdout.startswith("not reproduced ")
     assert FAST in done.stdout
     assert "wrote" not in done.stdout
 
@@ -43,7 +43,7 @@ def test_an_unknown_id_exits_2_with_the_known_ones(capsys):
     assert main(["claims", "--only", "prop-2"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: claim='prop-2' is unknown; choose one of")
-    assert "prop-1" in error
+    assert FAST in error
 
 
 def test_without_a_command_it_says_how_to_use_it(capsys):
@@ -78,7 +78,7 @@ def test_a_wrong_record_exits_1_with_the_reason_and_writes_nothing(
 ):
     page = tmp_path / "page.md"
     assert main(["claims", "--output", str(page)]) == 1
-    expected = f"error: {FAST}: recorded 'holds', but computed 'refuted'"
+    expected = f"error: {FAST}: recorded 'holds', but computed 'not reproduced'"
     assert expected in capsys.readouterr().err
     assert not page.exists()
 
@@ -93,9 +93,9 @@ def test_a_wrong_record_leaves_an_older_page_alone(one_wrong_record, tmp_path):
 def test_only_checks_the_chosen_claims_and_writes_no_page(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / PAGE).parent.mkdir(parents=True)
-    assert main(["claims", "--only", FAST, "thm-2-message"]) == 0
+    assert main(["claims", "--only", FAST, SECOND]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in printed] == ["refuted", "holds"]
+    assert [line.split()[0] for line in printed] == ["not", "reproduced"]
     assert not (tmp_path / PAGE).exists()
 
 
