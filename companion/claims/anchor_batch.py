@@ -11,8 +11,8 @@ from mi_lib import finite, objectives
 
 from .. import by_definition, symbolic
 from ..adversary import event_pair, random_pairs
+from ..batches import anchored, expectation, log_ratio
 from .anchor import PAGE, classes, symbolic_pair
-from .batches import anchored, expectation, log_ratio
 from .fisher import JOINT
 from .landscape import joint_landscape
 from .registry import Part, claim, extreme, identity

@@ -8,6 +8,7 @@ import sympy as sp
 from mi_lib import finite, objective_variants
 
 from .. import by_definition
+from ..batches import expectation, log_ratio, product_law
 from .anchor import (
     CRITIC,
     NU,
@@ -18,7 +19,6 @@ from .anchor import (
     symbolic_pair,
     three_letter_pairs,
 )
-from .batches import expectation, log_ratio, product_law
 from .landscape import joint_landscape, landscape, null_space
 from .registry import Part, claim, extreme, identity
 

@@ -16,8 +16,8 @@ from scipy.special import pdtr
 from mi_lib import finite
 
 from ..adversary import binomial_pmf, try_to_break
-from .batches import expectation, information, log_ratio, population
-from .gaussian_pair import GaussianPair
+from ..batches import expectation, information, log_ratio, population
+from ..gaussian_pair import GaussianPair
 from .registry import Part, claim, extreme, identity
 from .which_estimator import EVALUATIONS, PAGE, joints, nwj_reading, pairs, symbolic_pair
 

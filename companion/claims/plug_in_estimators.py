@@ -7,8 +7,8 @@ import sympy as sp
 
 from mi_lib import finite, objective_variants, objectives
 
-from . import batches
-from .batches import expectation, log_ratio, population
+from .. import batches
+from ..batches import expectation, log_ratio, population
 from .registry import Part, claim, extreme, identity
 from .which_estimator import PAGE, joints, no_gradient, symbolic_pair, unbiased_plug_in
 

@@ -6,8 +6,8 @@ import torch
 from mi_lib import finite, objectives
 
 from ..adversary import event_pair, random_pairs
+from ..batches import expectation, log_ratio, product_law, random_joints
 from .anchor_scale import PAGE, WEIGHTS
-from .batches import expectation, log_ratio, product_law, random_joints
 from .registry import Part, claim, extreme
 from .scale import (
     batch_variance,

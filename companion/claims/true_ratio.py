@@ -11,8 +11,8 @@ from mi_lib import finite
 from mi_lib.estimators import EVALUATIONS, TRAININGS
 
 from ..adversary import event_pair, try_to_break
-from .batches import expectation, log_ratio, population
-from .gaussian_pair import GaussianPair, log_moment
+from ..batches import expectation, log_ratio, population
+from ..gaussian_pair import GaussianPair, log_moment
 from .registry import Part, claim, extreme, identity
 from .which_estimator import PAGE, joints, pairs, symbolic_pair
 

@@ -8,9 +8,9 @@ import torch
 
 from mi_lib import finite, objectives
 
+from .. import batches
 from ..adversary import event_pair
-from . import batches
-from .batches import Joint, gradient, information, log_ratio
+from ..batches import Joint, gradient, information, log_ratio
 from .registry import Part, claim, extreme, identity
 from .which_estimator import PAGE, joints, no_gradient, nwj_reading, pairs, symbolic_pair
 

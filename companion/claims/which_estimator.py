@@ -16,9 +16,17 @@ from scipy.optimize import minimize
 from mi_lib import finite, objectives
 from mi_lib.estimators import EVALUATIONS, TABLE_1, TRAININGS, Estimator
 
+from .. import batches
 from ..adversary import Pair, random_pairs
-from . import batches
-from .batches import Joint, expectation, gradient, information, log_ratio, population, random_joints
+from ..batches import (
+    Joint,
+    expectation,
+    gradient,
+    information,
+    log_ratio,
+    population,
+    random_joints,
+)
 from .registry import Part, claim, extreme, identity
 
 PAGE = "theory/which_estimator"
