@@ -12,7 +12,8 @@ two embeddings ``[B, e]`` whose products, divided by ``temperature``, are the sc
 >>> loss
 InfoNCEAnchor(nu='k', rule=Log(), contrast='x')
 
-Losses are in nats. Half-precision scores are computed with in float32. A loss knows which value of
+Losses are in nats. Half-precision scores are computed with in float32. Given two embeddings,
+InfoNCE and the anchor hold no matrix of a large batch (`Tuples`). A loss knows which value of
 a critic estimates the mutual information (`reports`), and, where there is one, the lower bound that
 its value is (`bound`) and certifies (`certified`).
 """

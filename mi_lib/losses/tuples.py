@@ -1,5 +1,7 @@
 r"""What all losses share, and those with K points a tuple: InfoNCE and InfoNCE-anchor."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -8,10 +10,14 @@ from torch import Tensor, nn
 
 from .. import objectives
 from ..ceiling import certified_kl, prior_entropy
-from ..scoring import Log, ScoringRule
+from ..scoring import Kliep, Log, ScoringRule
 from ..validate import one_of, real_number, whole_number
+from . import row_sums
 
 HALF = (torch.float16, torch.bfloat16)
+SUMMED = (Log, Kliep)  # rules that see the classes of other points only through their sum
+LEAN = 512  # points of a row from which on its sums are quicker than its classes one by one
+LARGE, BLOCK = 2048**2, 512  # from so many scores on they come in blocks; side of a block
 
 
 class Loss(nn.Module):
@@ -43,10 +49,7 @@ class Loss(nn.Module):
         """The loss of a score matrix, or of embeddings of x and of y."""
         if other is not None:
             scores = self._products(scores, other)
-        if scores.dtype in HALF:
-            scores = scores.float()
-        if self.check and not torch.compiler.is_compiling():
-            _refuse_nan(scores)
+        scores = self._looked_at(single(scores), "scores")
         with torch.autocast(scores.device.type, enabled=False):
             return self.objective(scores)
 
@@ -57,6 +60,11 @@ class Loss(nn.Module):
                 "both, with equal width e, or one score matrix"
             )
         return x @ y.mT / self.temperature
+
+    def _looked_at(self, values: Tensor, what: str) -> Tensor:
+        if self.check and values.numel() and not torch.compiler.is_compiling():
+            _refuse_nan(values, what)
+        return values
 
     def setting(self, pairs: int) -> str:
         """K and nu of the tuples on batches of so many pairs, in words."""
@@ -72,20 +80,118 @@ class Loss(nn.Module):
         return self.bound(loss, pairs)
 
 
-def _refuse_nan(scores: Tensor) -> None:
+def single(values: Tensor) -> Tensor:
+    """Half precision as single; the rest as it is."""
+    return values.float() if values.dtype in HALF else values
+
+
+def _refuse_nan(values: Tensor, what: str) -> None:
     try:
-        bad = bool((scores.isnan() | scores.isposinf()).any())
+        fine = bool(values.amax() < math.inf)  # NaN is larger than all: one look, and no copy
     except RuntimeError:  # inside vmap nobody can look
         return
-    if bad:
-        count = int((scores.isnan() | scores.isposinf()).sum())
+    if not fine:
+        count = int((values.isnan() | values.isposinf()).sum())
         raise ValueError(
-            f"{count} of {scores.numel()} scores are NaN or +inf; look at the encoders' outputs, "
+            f"{count} of {values.numel()} {what} are NaN or +inf; look at the encoders' outputs, "
             "lower the learning rate, clip gradients, or raise the temperature"
         )
 
 
-class InfoNCE(Loss):
+class Tuples(Loss):
+    """What InfoNCE and InfoNCE-anchor share: rows of points, one way or both, whole or in blocks.
+
+    Parameters
+    ----------
+    contrast : "x", "y" or "both"
+        Which side the negatives are drawn from: other x's for one y (the paper's text), other y's
+        for one x, or the mean of both losses.
+    block : "auto", int or None
+        Side of the blocks in which the products of two embeddings are computed, once forth and once
+        back, so that no matrix is held: the value is the same, in memory that grows with B and not
+        with its square. "auto" does so from 2,048 pairs on, None never. Needs the log score or
+        `Kliep` without ``k``; products are then never taken in half precision, and there is no
+        second derivative.
+    temperature, check
+        See `Loss`.
+    """
+
+    def __init__(
+        self,
+        *,
+        contrast: str = "x",
+        block: int | str | None = "auto",
+        summed: bool = True,
+        **shared: Any,
+    ):
+        super().__init__(**shared)
+        self.contrast = one_of("contrast", contrast, objectives.CONTRASTS)
+        if block not in ("auto", None):
+            whole_number(block, "block", 1)
+            if not summed:
+                raise ValueError(
+                    f"block={block} needs a rule that sees the negatives only through their sum, "
+                    "Log or Kliep, and no k; leave block out"
+                )
+        self.block, self.summed = block, summed
+
+    def of_classes(self, rows: objectives.Rows) -> objectives.Loss:
+        """The loss of one way: of rows whose positives are on the diagonal."""
+        raise TypeError(f"{type(self).__name__} has no objective; use one of its subclasses")
+
+    def of_sums(self, sums: row_sums.Sums, n: int) -> objectives.Loss:
+        """The same from the sums of rows of n points."""
+        raise TypeError(f"{type(self).__name__} has no objective; use one of its subclasses")
+
+    def of_rows(self, rows: objectives.Rows) -> objectives.Loss:
+        """The same by the quicker of the two."""
+        n = rows.shape[-1]
+        if self.summed and n >= LEAN and rows.is_floating_point():
+            return self.of_sums(row_sums.of_matrix(rows), n)
+        return self.of_classes(rows)
+
+    def objective(self, scores: objectives.Rows) -> objectives.Loss:
+        objectives.rows_of(scores, self.contrast)
+        return self._each_way(lambda way: self.of_rows(objectives.rows_of(scores, way)))
+
+    def forward(self, scores: Tensor, other: Tensor | None = None) -> objectives.Loss:
+        """The loss of a score matrix, or of embeddings of x and of y."""
+        if other is None or not self._side_of_blocks(scores, other):
+            return super().forward(scores, other)
+        x, y = scores, other
+        objectives.rows_of(x.new_empty(()).expand(len(x), len(y)), self.contrast)
+        ways = {"x": (y, x), "y": (x, y)}
+        return self._each_way(lambda way: self.of_embeddings(*ways[way]))
+
+    def of_embeddings(
+        self, left: Float[Tensor, "b e"], right: Float[Tensor, "n e"]
+    ) -> objectives.Loss:
+        """The loss of one way, of rows that are products of embeddings."""
+        block = self._side_of_blocks(left, right)
+        scores = None if block else self._products(left, right)
+        with torch.autocast(left.device.type, enabled=False):
+            if not block:
+                return self.of_rows(self._looked_at(single(scores), "scores"))
+            sums = row_sums.of_products(single(left) / self.temperature, single(right), block)
+            return self.of_sums(self._looked_at(sums, "sums of scores"), len(right))
+
+    def _side_of_blocks(self, left: Tensor, right: Tensor) -> int | None:
+        """The side of the blocks; None where the whole matrix is computed."""
+        flat = left.ndim == right.ndim == 2 and left.shape[1] == right.shape[1]
+        enough = max(len(left), len(right)) > 1 and left.is_floating_point()
+        if not (flat and enough and self.summed) or self.block is None:
+            return None
+        if self.block == "auto":
+            return BLOCK if len(left) * len(right) >= LARGE else None
+        return self.block
+
+    def _each_way(self, loss: Callable[[str], objectives.Loss]) -> objectives.Loss:
+        if self.contrast == "both":
+            return (loss("x") + loss("y")) / 2
+        return loss(self.contrast)
+
+
+class InfoNCE(Tuples):
     r"""InfoNCE on tuples of all K = B points of a batch.
 
     .. math:: -\mathbb{E}\log\frac{r(x_1,y)}{\frac1K\sum_z r(x_z,y)}
@@ -98,18 +204,19 @@ class InfoNCE(Loss):
     contrast : "x", "y" or "both"
         Which side the negatives are drawn from: other x's for one y (the paper's text), other y's
         for one x, or the mean of both losses.
+    block : "auto", int or None
+        Side of the blocks in which large products of embeddings are computed; see `Tuples`.
     temperature, check
         See `Loss`.
     """
 
     reports = "bound"
 
-    def __init__(self, *, contrast: str = "x", **shared: Any):
-        super().__init__(**shared)
-        self.contrast = one_of("contrast", contrast, objectives.CONTRASTS)
+    def of_classes(self, rows: objectives.Rows) -> objectives.Loss:
+        return objectives.infonce(rows, "y")
 
-    def objective(self, scores: objectives.Rows) -> objectives.Loss:
-        return objectives.infonce(scores, self.contrast)
+    def of_sums(self, sums: row_sums.Sums, n: int) -> objectives.Loss:
+        return -sums.log_softmax(-2)[..., 0, :].mean(-1) - math.log(n)
 
     def setting(self, pairs: int) -> str:
         return f"K = {pairs}"
@@ -124,7 +231,7 @@ class InfoNCE(Loss):
         return f"contrast={self.contrast!r}"
 
 
-class InfoNCEAnchor(Loss):
+class InfoNCEAnchor(Tuples):
     r"""InfoNCE-anchor: InfoNCE with one more class, "none of these is the partner".
 
     .. math:: \frac{K}{K+\nu}\,\mathbb{E}[\lambda_1(\eta)] + \frac{\nu}{K+\nu}\,
@@ -146,6 +253,8 @@ class InfoNCEAnchor(Loss):
         Which side the negatives are drawn from; see `InfoNCE`.
     k : int, optional
         Points in a tuple; one less than the batch where it is left out.
+    block : "auto", int or None
+        Side of the blocks in which large products of embeddings are computed; see `Tuples`.
     temperature, check
         See `Loss`.
     """
@@ -155,17 +264,21 @@ class InfoNCEAnchor(Loss):
         *,
         nu: float | str | Tensor,
         rule: ScoringRule | None = None,
-        contrast: str = "x",
         k: int | None = None,
         **shared: Any,
     ):
-        super().__init__(**shared)
-        self.nu, self.rule = _checked_weight(nu), Log() if rule is None else rule
-        self.contrast = one_of("contrast", contrast, objectives.CONTRASTS)
+        rule = Log() if rule is None else rule
+        super().__init__(summed=isinstance(rule, SUMMED) and k is None, **shared)
+        self.nu, self.rule = _checked_weight(nu), rule
         self.k = None if k is None else whole_number(k, "k", 1)
 
-    def objective(self, scores: objectives.Rows) -> objectives.Loss:
-        return objectives.anchor(scores, self.nu, self.rule, self.k, self.contrast)
+    def of_classes(self, rows: objectives.Rows) -> objectives.Loss:
+        return objectives.anchor(rows, self.nu, self.rule, self.k, "y")
+
+    def of_sums(self, sums: row_sums.Sums, n: int) -> objectives.Loss:
+        own, last, rest = sums[..., None].unbind(-3)
+        k, nu = n - 1, float(n - 1) if isinstance(self.nu, str) else self.nu
+        return objectives.two_terms(own, rest, torch.cat([last, rest], -1), nu, self.rule, k)
 
     def sizes(self, pairs: int) -> tuple[int, float]:
         """K and nu on batches of so many pairs."""
