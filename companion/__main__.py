@@ -5,28 +5,38 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+HERE = Path(__file__).resolve().parents[1]
 PAGE = Path("book/reference/scoreboard.md")
 STORED = Path("results")  # the project's memory; a reader's own runs go to OWN_RUNS
 OWN_RUNS = Path("_build/results")
 
 
 def claims(args: argparse.Namespace) -> int:
-    """Run every claim, print the scoreboard, write its page; 1 when a verdict disagrees."""
-    from .claims import get, run_all, scoreboard
-    from .claims.scoreboard import all_problems, lines
+    """Print the scoreboard of the executed notebooks and write its page, or run one claim; 1 where
+    something disagrees."""
+    from .scoreboard import collect, lines, page, problems
 
-    if args.only and args.output:
-        raise ValueError("--only checks some claims and cannot write the whole page; drop --output")
-    results = run_all([get(id) for id in args.only] if args.only else None)
-    print("\n".join(lines(results)))
-    problems = all_problems(results)
-    output = args.output or (PAGE if PAGE.parent.is_dir() and not args.only else None)
-    if output and not problems:
-        output.write_text(scoreboard(results), encoding="utf-8")
+    root = args.book.resolve()
+    if not (root / "_toc.yml").is_file():
+        raise ValueError(f"{args.book} has no _toc.yml; --book names the folder of the project")
+    if args.run_one:
+        from .rerun import rerun
+
+        shown, error = rerun(args.run_one, root)
+        print("\n".join(shown))
+        if error:
+            print(f"error: {error}", file=sys.stderr)
+        return 1 if error else 0
+    rows = collect(root)
+    print("\n".join(lines(rows)))
+    wrong = problems(rows, root)
+    if not wrong:
+        output = args.output or root / PAGE
+        output.write_text(page(rows), encoding="utf-8")
         print(f"wrote {output}")
-    for problem in problems:
+    for problem in wrong:
         print(f"error: {problem}", file=sys.stderr)
-    return 1 if problems else 0
+    return 1 if wrong else 0
 
 
 def sweep(args: argparse.Namespace) -> int:
@@ -84,9 +94,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line and run the command."""
     parser = argparse.ArgumentParser(prog="python -m companion", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("claims", help="check every claim and print the scoreboard")
-    command.add_argument("--output", type=Path, help=f"page to write (default {PAGE}, if there)")
-    command.add_argument("--only", nargs="+", metavar="ID", help="check these claims only")
+    command = commands.add_parser("claims", help="the scoreboard of the executed notebooks")
+    command.add_argument("--run", dest="run_one", metavar="ID", help="execute this claim's cells")
+    command.add_argument("--book", type=Path, default=HERE, help="the project's folder")
+    command.add_argument("--output", type=Path, help=f"page to write (default {PAGE})")
     command.set_defaults(run=claims)
     command = commands.add_parser("sweep", help="run an experiment, piece by piece; resumable")
     command.add_argument("name", help="an experiment: gaussian, mnist, text, ...")

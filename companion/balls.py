@@ -52,8 +52,8 @@ def ball(expression: sp.Expr, at: Mapping[sp.Symbol, object] | None = None) -> a
 
     Powers with a fractional exponent need a positive base.
     """
-    point = {key: x if isinstance(x, arb) else arb(rational(x)) for key, x in (at or {}).items()}
     with flint.ctx.workprec(PRECISION):
+        point = {k: x if isinstance(x, arb) else arb(rational(x)) for k, x in (at or {}).items()}
         return _ball(sp.sympify(expression), point)
 
 
@@ -120,9 +120,13 @@ def prove_positive(
                     if float(value.lower()) < least:
                         least, where = float(value.lower()), _words(part, fixed)
                     continue
-                if value <= 0 or boxes + len(todo) >= max_boxes:
-                    why = "is not positive" if value <= 0 else f"is undecided in {max_boxes} boxes"
-                    raise ValueError(f"the value {why} at {_words(part, fixed)}")
+                centre = {k: (low + high) / 2 for k, (low, high) in part.items()}
+                if f(**{k: arb(x) for k, x in centre.items()}, **fixed) <= 0:
+                    ends = {k: (x, x) for k, x in centre.items()}
+                    raise ValueError(f"the value is not positive at {_words(ends, fixed)}")
+                if boxes + len(todo) >= max_boxes:
+                    where = _words(part, fixed)
+                    raise ValueError(f"the value is undecided in {max_boxes} boxes at {where}")
                 todo += _halves(part)
     return Cover(boxes, least, where)
 
@@ -138,5 +142,5 @@ def _halves(box: Mapping[str, tuple[fmpq, fmpq]]) -> list[dict[str, tuple[fmpq, 
 
 
 def _words(box: Mapping[str, tuple[fmpq, fmpq]], fixed: Mapping[str, int]) -> str:
-    real = [f"{name} = {float(low.p) / float(low.q):.4g}" for name, (low, _) in box.items()]
+    real = [f"{name} = {int(low.p) / int(low.q):.4g}" for name, (low, _) in box.items()]
     return ", ".join([*real, *(f"{name} = {value}" for name, value in fixed.items())])

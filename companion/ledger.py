@@ -179,11 +179,10 @@ class Claim:
         found = f"{', '.join(sides)}: {cover.boxes:,} boxes cover it, each above 0"
         fails = ""
         if wrong:
-            point = {
-                k: v if k in (over or {}) else arb(balls.rational(v)) for k, v in wrong[2].items()
-            }
+            exact = {k: v for k, v in wrong[2].items() if k in (over or {})}
             with flint.ctx.workprec(balls.PRECISION):
-                value = wrong[1](**point)
+                real = {k: arb(balls.rational(v)) for k, v in wrong[2].items() if k not in exact}
+                value = wrong[1](**real, **exact)
             if value < 0:
                 at = ", ".join(f"{k} = {v}" for k, v in wrong[2].items())
                 fails = f"{number(float(value))} at {at}"

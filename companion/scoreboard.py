@@ -47,6 +47,11 @@ class Row:
         """Whether it rests on stored runs."""
         return self.record["kind"] == "experiment"
 
+    @property
+    def proof(self) -> bool:
+        """Whether it is a step of a proof, which is no statement."""
+        return self.record["kind"] == "proof step"
+
 
 def pages(root: Path) -> list[Path]:
     """The notebooks of the book, in the order of its table of contents."""
@@ -71,33 +76,36 @@ def records(path: Path, root: Path) -> Iterator[Row]:
 def problems(rows: Sequence[Row], root: Path) -> list[str]:
     """What is wrong: an id twice, a claim that left no record, an anchor that is missing."""
     found = [
-        f"{id}: {n} notebooks or cells give a verdict; give one of them another id"
+        f"{id}: {n} cells give a verdict; give one of them another id"
         for id, n in Counter(row.record["id"] for row in rows).items()
         if n > 1
     ]
-    seen = {row.record["id"] for row in rows}
     for path in pages(root):
         cells = nbformat.read(path, as_version=4).cells
-        prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-        code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+        targets = {
+            id for cell in cells for id in re.findall(r"^\(claim-(.+)\)=$", cell.source, re.M)
+        }
+        stored = {row.record["id"] for row in records(path, root)}
         found += [
             f"{id}: {path.name} makes this claim and stores no verdict: run `make refresh`"
-            for id in re.findall(r"\bClaim\(\s*\"([^\"]+)\"", code)
-            if id not in seen
+            for id in made(cells)
+            if id not in stored
         ]
-        name = path.relative_to(root).with_suffix("").as_posix()
-        found += [
-            f"{row.record['id']}: {path.name} lacks the target (claim-{row.record['id']})="
-            for row in rows
-            if row.page == name and f"(claim-{row.record['id']})=" not in prose
-        ]
+        found += [f"{id}: {path.name} lacks the target (claim-{id})=" for id in stored - targets]
+        found += [f"{id}: {path.name} has its target and no claim" for id in targets - stored]
     return found
+
+
+def made(cells: Sequence[nbformat.NotebookNode]) -> list[str]:
+    """The ids of the claims that code cells make."""
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    return re.findall(r"\b(?:Claim|claims\.show)\(\s*\"([^\"]+)\"", code)
 
 
 def lines(rows: Sequence[Row]) -> list[str]:
     """The scoreboard for a terminal."""
-    verdict = max(len(row.record["verdict"]) for row in rows)
-    item = max(len(row.record["item"]) for row in rows)
+    verdict = max((len(row.record["verdict"]) for row in rows), default=0)
+    item = max((len(row.record["item"]) for row in rows), default=0)
     return [
         f"{row.record['verdict']:{verdict}}  {row.record['item']:{item}}  {row.record['id']:24}  "
         f"{EVIDENCE.get(row.record['evidence'], row.record['evidence'])}"
@@ -127,11 +135,12 @@ This page is written by `python -m companion claims` from the executed notebooks
 
 
 def page(rows: Sequence[Row]) -> str:
-    """The book's page: the paper's statements, ours, and the experiments."""
+    """The book's page: the paper's statements, steps of its proofs, ours, and the experiments."""
     theory = [row for row in rows if not row.experiment]
     paper = [row for row in theory if row.of_the_paper]
     groups = [
-        ("The paper's statements", paper, THEORY),
+        ("The paper's statements", [row for row in paper if not row.proof], THEORY),
+        ("Steps of its proofs", [row for row in paper if row.proof], THEORY),
         ("Ours", [row for row in theory if not row.of_the_paper], THEORY),
         ("Experiments", [row for row in rows if row.experiment], EXPERIMENT),
     ]

@@ -7,8 +7,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from companion.claims import registry
-
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
     path
@@ -178,29 +176,3 @@ def test_no_machine_path_is_stored(path):
     )
     found = MACHINE_PATH.search(text)
     assert not found, f"{path.name} holds a path of one machine: {text[found.start() :][:80]!r}"
-
-
-@pytest.mark.parametrize("claim", sorted(claim.id for claim in registry.all_claims()))
-def test_each_claim_is_shown_by_one_cell_under_its_anchor(claim):
-    call = re.compile(rf"claims\.show\(\s*[\"']{re.escape(claim)}[\"']")
-    shown = []
-    for path in PAGES:
-        cells = nbformat.read(path, as_version=4).cells
-        for number, cell in enumerate(cells):
-            if cell.cell_type == "code" and call.search(cell.source):
-                before = cells[number - 1] if number else None
-                shown.append((f"{path.name}, cell {number + 1}", before))
-    places = [where for where, _ in shown]
-    assert len(shown) == 1, (
-        f'claims.show("{claim}") must be in exactly one cell; found in {places or "none"}'
-    )
-    where, before = shown[0]
-    anchor = f"(claim-{claim})="
-    assert before is not None and before.cell_type == "markdown" and anchor in before.source, (
-        f"{where} shows claim {claim}; the markdown cell just before it must contain {anchor}"
-    )
-
-
-def test_there_are_claims():
-    """The test above says nothing where the registry is empty."""
-    assert list(registry.all_claims()), "companion.claims registers no claim"

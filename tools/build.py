@@ -12,11 +12,11 @@ JUPYTER_BOOK = "import sys; from jupyter_book.cli.main import main; sys.exit(mai
 
 
 def write_scoreboard(root: Path) -> None:
-    """Run every claim and write the scoreboard page below `root`.
+    """Collect the verdicts of the executed notebooks below `root` into the scoreboard page there.
 
-    The command exits non-zero where a claim disagrees with its recorded verdict.
+    The command exits non-zero where a claim left no verdict, or left two.
     """
-    stream(python("-m", "companion", "claims", "--output", root / SCOREBOARD), "the claims")
+    stream(python("-m", "companion", "claims", "--book", root), "the claims")
 
 
 def check_scoreboard() -> None:

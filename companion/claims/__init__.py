@@ -3,9 +3,9 @@
 from importlib import import_module
 
 from .registry import Claim, Outcome, Part, all_claims, get, show
-from .scoreboard import run_all, scoreboard
+from .scoreboard import run_all
 
-__all__ = ["Claim", "Outcome", "Part", "all_claims", "get", "run_all", "scoreboard", "show"]
+__all__ = ["Claim", "Outcome", "Part", "all_claims", "get", "run_all", "show"]
 
 # In the order of the book; importing a module registers its claims.
 CHAPTERS = (
