@@ -107,10 +107,13 @@ def part_html(part: Mapping) -> str:
 
 def card_text(record: Mapping) -> str:
     """A claim for a terminal."""
-    head = f"{record['item']}: {record['verdict']} ({EVIDENCE[record['evidence']]})"
-    lines = [head, f"  {plain(record['sentence'])}"]
-    if record["key"]:
-        lines.append(f"  {plain(record['key'])}")
+    lines = [f"{record['item']}: {record['verdict']} ({known(record)})"]
+    lines += [f"  {plain(record[name])}" for name in ("sentence", "key") if record[name]]
+    if record["kind"] == "experiment":
+        lines += [
+            f"  {'✓' if p['holds'] else '✗'} {plain(p['name'])}: {p['found']}"
+            for p in record["parts"]
+        ]
     return "\n".join([*lines, f"  {count(record)}"])
 
 
@@ -120,7 +123,7 @@ def card_html(record: Mapping) -> str:
         f'<div class="claim-card claim-{COLOURS[record["verdict"]]} tex2jax_process">',
         f'<p><span class="claim-badge">{record["verdict"]}</span> '
         f"<b>{html.escape(record['item'])}</b> "
-        f'<span class="claim-kind">{EVIDENCE[record["evidence"]]}</span></p>',
+        f'<span class="claim-kind">{known(record)}</span></p>',
         f"<p>{mathematics(record['statement'])}</p>",
     ]
     for name, style in (("sentence", "claim-says"), ("key", "claim-key")):
@@ -129,6 +132,12 @@ def card_html(record: Mapping) -> str:
     parts = "".join(map(_line, record["parts"]))
     folded = f"<summary>{count(record)}</summary><ul>{parts}</ul>"
     return "\n".join([*lines, f"<details>{folded}</details>", "</div>"])
+
+
+def known(record: Mapping) -> str:
+    """How the verdict is known, and at which setting."""
+    words = [EVIDENCE[record["evidence"]], record.get("setting", "")]
+    return ", ".join(filter(None, words))
 
 
 def _line(part: Mapping) -> str:

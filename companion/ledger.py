@@ -29,6 +29,7 @@ evidence of the parts that carry its verdict, which are all but the supporting o
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 
 import flint
 import numpy as np
@@ -41,7 +42,7 @@ from mi_lib.validate import one_of
 from . import balls, cards
 from .witness import Nonzero, nonzero
 
-EVIDENCE = ("for all", "on a box", "searched")  # strongest first
+EVIDENCE = ("for all", "on a box", "searched", "stored runs")  # strongest first
 THEORY = ("holds", "holds with a correction", "false as printed", "wrong step")
 EXPERIMENT = ("reproduced", "partly", "not reproduced", "undecided", "not testable here", "not run")
 ROLES = ("statement", "printed", "correction", "instead", "support")
@@ -84,8 +85,12 @@ class Claim:
     quiet : show nothing (for tests).
     """
 
+    words = THEORY
+    more: Mapping[str, str] = MappingProxyType({})  # further entries of the record
+
     def __init__(self, id: str, item: str, statement: str, *, proof: bool = False, quiet=False):
-        self.id, self.item, self.statement, self.proof = id, item, statement, proof
+        self.id, self.item, self.statement = id, item, statement
+        self.kind = "proof step" if proof else "statement"
         self.parts: dict[str, Part] = {}
         self.record: dict[str, object] = {}
         self._show = (lambda *_: None) if quiet else cards.show
@@ -195,16 +200,8 @@ class Claim:
 
         ``key`` is the number that a reader should remember, with its unit.
         """
-        one_of("recorded", recorded, THEORY)
-        if not self.parts:
-            raise ClaimError(f"{self.id}: a verdict needs at least one part")
-        roles = {part.role for part in self.parts.values()}
-        if "printed" not in roles:
-            derived = "holds"
-        elif self.proof:
-            derived = "wrong step"
-        else:
-            derived = "holds with a correction" if "correction" in roles else "false as printed"
+        one_of("recorded", recorded, self.words)
+        derived = self._derived()
         if derived != recorded:
             raise ClaimError(f"{self.id}: recorded {recorded!r}, but the parts say {derived!r}")
         carrying = [part.evidence for part in self.parts.values() if part.role != "support"]
@@ -216,10 +213,22 @@ class Claim:
             "evidence": max(carrying or EVIDENCE[-1:], key=EVIDENCE.index),
             "sentence": sentence,
             "key": key,
-            "kind": "proof step" if self.proof else "statement",
+            "kind": self.kind,
+            **self.more,
             "parts": [asdict(part) for part in self.parts.values()],
         }
         self._show(cards.card_html(record), cards.card_text(record), {MIME: record})
+
+    def _derived(self) -> str:
+        """The verdict that follows from the parts."""
+        if not self.parts:
+            raise ClaimError(f"{self.id}: a verdict needs at least one part")
+        roles = {part.role for part in self.parts.values()}
+        if "printed" not in roles:
+            return "holds"
+        if self.kind == "proof step":
+            return "wrong step"
+        return "holds with a correction" if "correction" in roles else "false as printed"
 
     def _numbers(
         self,
@@ -276,6 +285,40 @@ class Claim:
         self.parts[part.name] = part
         shown = asdict(part)
         self._show(cards.part_html(shown), cards.part_text(shown), {})
+
+
+@dataclass(frozen=True)
+class Measured(Part):
+    """A part that may come out either way."""
+
+    holds: bool = True
+
+
+class Judgement(Claim):
+    """A sentence about an experiment, judged by intervals over stored runs.
+
+    Nobody knew the outcome before the run, so a part may fail without an error; that a check can
+    fail is shown by tests on invented tables. ``setting`` says what was run: the paper's settings,
+    a laptop's, substitute data.
+    """
+
+    words = EXPERIMENT
+
+    def __init__(self, id: str, item: str, statement: str, setting: str, *, quiet: bool = False):
+        super().__init__(id, item, statement, quiet=quiet)
+        self.kind, self.more = "experiment", {"setting": setting}
+
+    def measured(self, name: str, found: str, holds: bool, role: str = "statement") -> None:
+        """A part by what was found on the stored runs and whether that bears the sentence out;
+        role "support" is for what is awaited."""
+        one_of("role", role, ROLES)
+        self.parts[name] = Measured(name, role, "stored runs", found, holds=holds)
+
+    def _derived(self) -> str:
+        holds = [part.holds for part in self.parts.values() if part.role == "statement"]
+        if not holds:
+            return "not run"
+        return "reproduced" if all(holds) else "partly" if any(holds) else "not reproduced"
 
 
 def number(value: float) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 
-from .cards import EVIDENCE
+from .cards import known
 from .ledger import EXPERIMENT, MIME, THEORY
 
 BADGES = {
@@ -108,7 +108,7 @@ def lines(rows: Sequence[Row]) -> list[str]:
     item = max((len(row.record["item"]) for row in rows), default=0)
     return [
         f"{row.record['verdict']:{verdict}}  {row.record['item']:{item}}  {row.record['id']:24}  "
-        f"{EVIDENCE.get(row.record['evidence'], row.record['evidence'])}"
+        f"{known(row.record)}"
         for row in rows
     ]
 
@@ -156,10 +156,9 @@ def _row(row: Row) -> str:
     record = row.record
     parts = record["parts"]
     wrong = sum(bool(part["fails"]) for part in parts)
-    evidence = EVIDENCE.get(record["evidence"], record["evidence"])
     checks = f"{len(parts)} check{'s' if len(parts) > 1 else ''}"
     return (
         f"| {{{BADGES[record['verdict']]}}}`{record['verdict']}` "
         f"| {{ref}}`{record['item']} <claim-{record['id']}>`: {record['statement']} "
-        f"| {evidence}; {checks}, {wrong} falsified |"
+        f"| {known(record)}; {checks}{f', {wrong} falsified' if wrong else ''} |"
     )

@@ -269,11 +269,10 @@ def test_show_prints_the_report(empty_registry, capsys):
     assert capsys.readouterr().out.startswith("An item: holds\n  ok  a part")
 
 
-def test_show_raises_when_the_record_is_wrong(empty_registry, capsys):
+def test_show_raises_when_the_record_is_wrong(empty_registry):
     register("one", recorded="refuted")
     with pytest.raises(AssertionError, match="recorded 'refuted', but computed 'holds'"):
         claims.show("one")
-    assert "An item: holds" in capsys.readouterr().out
 
 
 def test_show_raises_when_the_twin_is_not_told_apart(empty_registry):

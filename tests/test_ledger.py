@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from companion.ledger import MIME, Claim, ClaimError, number
+from companion.ledger import MIME, Claim, ClaimError, Judgement, number
 from mi_lib.normal_form import arbitrary
 
 x, y = sp.symbols("x y", positive=True)
@@ -247,3 +247,38 @@ def test_outside_a_notebook_a_claim_prints_plain_text(capsys):
 )
 def test_numbers_have_the_same_digits_everywhere(value, text):
     assert number(np.float64(value)) == text
+
+
+# Experiments
+
+
+@pytest.fixture
+def judged():
+    return Judgement("an-id", "Section 4", "a sentence", "laptop settings", quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ([True, True], "reproduced"),
+        ([True, False], "partly"),
+        ([False, False], "not reproduced"),
+        ([], "not run"),
+    ],
+)
+def test_the_stored_runs_decide_about_a_sentence(judged, found, verdict):
+    judged.measured("waiting", "3 of 9 pieces", True, "support")
+    for i, holds in enumerate(found):
+        judged.measured(f"part {i}", "+0.1 [0.0, 0.2]", holds)
+    judged.verdict(verdict, "")
+    assert judged.record["verdict"] == verdict
+    assert judged.record["setting"] == "laptop settings"
+    assert judged.record["evidence"] == "stored runs"
+
+
+def test_an_experiment_on_record_with_another_outcome_raises(judged):
+    judged.measured("a part", "-0.1 [-0.2, 0.0]", False)
+    with pytest.raises(ClaimError, match="recorded 'reproduced', but the parts say 'not repro"):
+        judged.verdict("reproduced", "")
+    with pytest.raises(ValueError, match="recorded='holds' is unknown"):
+        judged.verdict("holds", "")

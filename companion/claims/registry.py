@@ -20,7 +20,7 @@ from mi_lib.normal_form import reduce
 from mi_lib.validate import one_of
 
 from .. import cards
-from ..ledger import MIME
+from ..ledger import MIME, Judgement
 
 VERDICTS = (
     "holds",
@@ -209,46 +209,58 @@ def problems(outcome: Outcome, twin: Outcome) -> list[str]:
     return found
 
 
-def record(outcome: Outcome, twin: Outcome) -> dict[str, Any]:
-    """What a cell leaves in its notebook for the scoreboard."""
+SETTINGS = {
+    "experiments/self_supervised": "laptop settings",
+    "experiments/proteins": "substitute embeddings",
+}
+
+
+def judgement(outcome: Outcome, quiet: bool = False) -> Judgement:
+    """The outcome of an experimental claim in the form that cells show and leave."""
     claim = outcome.claim
-    evidence = "stored runs" if claim.experiment else "searched"
-    told_apart = twin.verdict != outcome.verdict
-    parts = [
-        {
-            "name": part.name,
-            "role": "statement" if claim.experiment else _ROLES[part.role],
-            "evidence": evidence,
-            "found": part.text().splitlines()[1].strip(),
-            "wrong": claim.twin_says,
-            "fails": twin.verdict if told_apart and not claim.experiment else "",
-            "not_falsified": "",
-            "formula": "",
-            "holds": part.holds,
-        }
-        for part in outcome.parts
-    ]
-    return {
-        "id": claim.id,
-        "item": claim.item,
-        "statement": claim.statement,
-        "verdict": _WORDS.get(outcome.verdict, outcome.verdict),
-        "evidence": evidence,
-        "sentence": "",
-        "key": "",
-        "kind": "experiment" if claim.experiment else "statement",
-        "parts": parts,
-    }
-
-
-_ROLES = {"statement": "statement", "correction": "correction", "support": "support"}
-_WORDS = {"holds with correction": "holds with a correction", "refuted": "false as printed"}
+    setting = SETTINGS.get(claim.page, "paper's settings")
+    judged = Judgement(claim.id, claim.item, claim.statement, setting, quiet=quiet)
+    for part in outcome.parts:
+        judged.measured(part.name, part.text().splitlines()[1].strip(), part.holds, part.role)
+    return judged
 
 
 def show(id: str) -> None:
     """Check one claim, show what it found, leave its record; an error if the record differs."""
-    outcome, twin = get(id).run(), get(id).run_twin()
-    found = record(outcome, twin)
-    cards.show(cards.card_html(found), outcome.report(), {MIME: found})
-    if wrong := problems(outcome, twin):
+    outcome = get(id).run()
+    if wrong := problems(outcome, get(id).run_twin()):
         raise AssertionError("; ".join(wrong))
+    if outcome.claim.experiment:
+        judgement(outcome).verdict(outcome.verdict, "")
+        return
+    found = _record(outcome)
+    cards.show(cards.card_html(found), outcome.report(), {MIME: found})
+
+
+def _record(outcome: Outcome) -> dict[str, Any]:
+    claim = outcome.claim
+    parts = [
+        {
+            "name": part.name,
+            "role": part.role,
+            "evidence": "searched",
+            "found": part.text().splitlines()[1].strip(),
+            "wrong": claim.twin_says,
+            "fails": "another verdict",
+            "not_falsified": "",
+            "formula": "",
+        }
+        for part in outcome.parts
+    ]
+    words = {"holds with correction": "holds with a correction", "refuted": "false as printed"}
+    return {
+        "id": claim.id,
+        "item": claim.item,
+        "statement": claim.statement,
+        "verdict": words.get(outcome.verdict, outcome.verdict),
+        "evidence": "searched",
+        "sentence": "",
+        "key": "",
+        "kind": "statement",
+        "parts": parts,
+    }
