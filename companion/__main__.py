@@ -14,7 +14,8 @@ OWN_RUNS = Path("_build/results")
 def claims(args: argparse.Namespace) -> int:
     """Print the scoreboard of the executed notebooks and write its page, or run one claim; 1 where
     something disagrees."""
-    from .scoreboard import collect, lines, page, problems
+    from .scoreboard import collect, lines, problems
+    from .scoreboard_page import page
 
     root = args.book.resolve()
     if not (root / "_toc.yml").is_file():

@@ -1,7 +1,7 @@
-"""The scoreboard: every record that the executed notebooks hold, as a page and as lines.
+"""The scoreboard: every record that the executed notebooks hold, in the order of the book.
 
 There is no list of claims beside the notebooks. A cell that ends in `verdict(...)` leaves its
-record in its output; this module collects them in the order of the book.
+record in its output; this module collects them.
 """
 
 import re
@@ -13,28 +13,16 @@ from pathlib import Path
 import nbformat
 
 from .cards import known
-from .ledger import EXPERIMENT, MIME, THEORY
-
-BADGES = {
-    "holds": "bdg-success",
-    "holds with a correction": "bdg-warning",
-    "wrong step": "bdg-warning",
-    "false as printed": "bdg-danger",
-    "reproduced": "bdg-success",
-    "partly": "bdg-warning",
-    "undecided": "bdg-warning",
-    "not reproduced": "bdg-danger",
-    "not testable here": "bdg-secondary",
-    "not run": "bdg-secondary",
-}
+from .ledger import MIME
 
 
 @dataclass(frozen=True)
 class Row:
-    """A record and where it stands: the notebook and the number of its cell."""
+    """A record and where it stands: the notebook, its title and the number of the cell."""
 
     record: Mapping
     page: str
+    title: str
     cell: int
 
     @property
@@ -67,10 +55,13 @@ def collect(root: Path) -> list[Row]:
 def records(path: Path, root: Path) -> Iterator[Row]:
     """The records of one notebook."""
     name = path.relative_to(root).with_suffix("").as_posix()
-    for number, cell in enumerate(nbformat.read(path, as_version=4).cells, 1):
+    cells = nbformat.read(path, as_version=4).cells
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    title = re.search(r"^# (.+)$", prose, re.M)
+    for number, cell in enumerate(cells, 1):
         for output in cell.get("outputs", []):
             if record := output.get("data", {}).get(MIME):
-                yield Row(record, name, number)
+                yield Row(record, name, title[1] if title else name, number)
 
 
 def problems(rows: Sequence[Row], root: Path) -> list[str]:
@@ -111,54 +102,3 @@ def lines(rows: Sequence[Row]) -> list[str]:
         f"{known(row.record)}"
         for row in rows
     ]
-
-
-def tally(rows: Sequence[Row], verdicts: Sequence[str]) -> str:
-    """How many have each verdict, in words."""
-    counts = Counter(row.record["verdict"] for row in rows)
-    return ", ".join(f"{counts[v]} {v}" for v in verdicts if counts[v])
-
-
-HEAD = """# Scoreboard
-
-What of the paper holds. Each row is one statement; its verdict was derived, in the linked cell,
-from checks that the reader sees there. Each check stands beside a wrong version that was seen to
-fail.
-
-*Evidence* says how a verdict is known: **proved for all** that the statement speaks of; **proved on
-the box**, that is for the sizes or on the set of parameters that the cell names; **searched**,
-tried on a family without a counterexample; **stored runs**, an experiment. Statements that are
-ours, not the paper's {cite}`ryu2025contrastive`, stand apart.
-
-This page is written by `python -m companion claims` from the executed notebooks.
-"""
-
-
-def page(rows: Sequence[Row]) -> str:
-    """The book's page: the paper's statements, steps of its proofs, ours, and the experiments."""
-    theory = [row for row in rows if not row.experiment]
-    paper = [row for row in theory if row.of_the_paper]
-    groups = [
-        ("The paper's statements", [row for row in paper if not row.proof], THEORY),
-        ("Steps of its proofs", [row for row in paper if row.proof], THEORY),
-        ("Ours", [row for row in theory if not row.of_the_paper], THEORY),
-        ("Experiments", [row for row in rows if row.experiment], EXPERIMENT),
-    ]
-    text = [HEAD]
-    for title, chosen, verdicts in groups:
-        if chosen:
-            text += [f"## {title}\n", f"{len(chosen)} rows: {tally(chosen, verdicts)}.\n"]
-            text += ["| Verdict | Statement | Evidence |", "|---|---|---|", *map(_row, chosen), ""]
-    return "\n".join(text)
-
-
-def _row(row: Row) -> str:
-    record = row.record
-    parts = record["parts"]
-    wrong = sum(bool(part["fails"]) for part in parts)
-    checks = f"{len(parts)} check{'s' if len(parts) > 1 else ''}"
-    return (
-        f"| {{{BADGES[record['verdict']]}}}`{record['verdict']}` "
-        f"| {{ref}}`{record['item']} <claim-{record['id']}>`: {record['statement']} "
-        f"| {known(record)}; {checks}{f', {wrong} falsified' if wrong else ''} |"
-    )

@@ -52,6 +52,7 @@ LAYERS = [
     "companion.cards",
     "companion.ledger",
     "companion.scoreboard",
+    "companion.scoreboard_page",
     "companion.rerun",
     "companion.ratio_distribution",
     "companion.evaluation",

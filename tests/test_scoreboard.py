@@ -7,8 +7,9 @@ import pytest
 from nbformat import v4
 
 from companion.__main__ import PAGE, main
-from companion.ledger import MIME, Claim
-from companion.scoreboard import collect, lines, page, pages, problems, tally
+from companion.ledger import EXPERIMENT, MIME, THEORY, Claim
+from companion.scoreboard import collect, lines, pages, problems
+from companion.scoreboard_page import BADGES, page
 
 ROOT = Path(__file__).parents[1]
 CELL = """import sympy as sp
@@ -120,13 +121,23 @@ def test_the_page_keeps_the_papers_statements_its_steps_ours_and_experiments_apa
     ]
     for id in ("one", "two", "three", "four"):
         assert text.count(f"<claim-{id}>`") == 1
-    assert "1 rows: 1 wrong step." in text
+    assert "1 · Steps of its proofs\n**1** wrong step\n" in text
     assert len(lines(collect(book.root))) == 4
 
 
-def test_a_tally_counts_every_row(book):
+def test_the_tiles_count_every_row_once(book):
     book.store(record("one"), record("two", verdict="false as printed"))
-    assert tally(collect(book.root), ("holds", "false as printed")) == "1 holds, 1 false as printed"
+    text = page(collect(book.root))
+    assert "2 · The paper's statements\n**1** holds\\\n**1** false as printed\n" in text
+
+
+def test_every_verdict_has_a_colour():
+    assert set(BADGES) == {*THEORY, *EXPERIMENT}
+
+
+def test_rows_stand_under_the_title_of_their_chapter(book):
+    book.store(record(), target="# A chapter\n\n(claim-one)=\n## One")
+    assert "### {doc}`A chapter </book/theory/chapter>`" in page(collect(book.root))
 
 
 # The command
