@@ -9,11 +9,6 @@ __all__ = ["Claim", "Outcome", "Part", "all_claims", "get", "run_all", "show"]
 
 # In the order of the book; importing a module registers its claims.
 CHAPTERS = (
-    "which_estimator",
-    "two_step_estimators",
-    "plug_in_estimators",
-    "true_ratio",
-    "log_n_limit",
     "infonce_ceiling",
     "ceiling_proofs",
     "sharp_ceiling",

@@ -27,7 +27,7 @@ def _draw(axis: plt.Axes, table: pd.DataFrame) -> None:
 
 
 def readings_at_truth(table: pd.DataFrame) -> Figure:
-    """What the true ratio is made to report, less the truth (see `claims.true_ratio.readings`)."""
+    """What the true ratio is made to report, less the truth."""
     figure, axis = plt.subplots(layout="constrained")
     _draw(axis, table.sub(table.index, axis=0))
     axis.set(xlabel="mutual information I (bits)", ylabel="reading minus I (bits)")
@@ -37,7 +37,7 @@ def readings_at_truth(table: pd.DataFrame) -> Figure:
 
 
 def readings_of_scaled(table: pd.DataFrame, truth: float) -> Figure:
-    """Readings of the critic C r against log2 C (see `claims.true_ratio.scaled_readings`)."""
+    """Readings of the critic C r against log2 C."""
     figure, axis = plt.subplots(layout="constrained")
     axis.axhspan(truth, truth + 20, color=RED, alpha=0.06, lw=0)
     _draw(axis, table)
