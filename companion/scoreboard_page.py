@@ -30,8 +30,8 @@ HEAD = """# Scoreboard
 derived in the linked cell, from checks that you see there, each beside a wrong version that fails.
 """
 
-WORDS = """*Proved for all*: for everything the statement speaks of. *Proved on the box*: for the sizes, or
-on the set of parameters, that the cell names. *Searched*: tried on a family without a
+WORDS = """*Proved for all*: for everything the statement speaks of. *Proved on the box*: for the
+sizes, or on the set of parameters, that the cell names. *Searched*: tried on a family without a
 counterexample. *Stored runs*: an experiment. `python -m companion claims` writes this page from the
 executed notebooks.
 """
@@ -81,5 +81,5 @@ def _row(row: Row) -> str:
     return (
         f"| {{{BADGES[record['verdict']]}}}`{record['verdict']}` "
         f"| {{ref}}`{record['item']} <claim-{record['id']}>`: {record['statement']} "
-        f"| {known(record)}; {checks}{f', {wrong} falsified' if wrong else ''} |"
+        f"| {known(record)}; {checks}{f', {wrong} wrong versions' if wrong else ''} |"
     )
