@@ -131,7 +131,9 @@ def card_html(record: Mapping) -> str:
             lines.append(f'<p class="{style}">{mathematics(record[name])}</p>')
     parts = "".join(map(_line, record["parts"]))
     folded = f"<summary>{count(record)}</summary><ul>{parts}</ul>"
-    return "\n".join([*lines, f"<details>{folded}</details>", "</div>"])
+    # Parts of a statement are seen in their cells; those of an experiment only here.
+    state = " open" if record["kind"] == "experiment" else ""
+    return "\n".join([*lines, f"<details{state}>{folded}</details>", "</div>"])
 
 
 def known(record: Mapping) -> str:
