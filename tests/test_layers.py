@@ -54,6 +54,8 @@ LAYERS = [
     "companion.scoreboard",
     "companion.scoreboard_page",
     "companion.rerun",
+    "companion.landscape",
+    "companion.scale",
     "companion.ratio_distribution",
     "companion.evaluation",
     "companion.training",

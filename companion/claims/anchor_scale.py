@@ -10,9 +10,9 @@ from mi_lib import finite
 
 from .. import by_definition
 from ..adversary import random_pairs, try_to_break
+from ..scale import curvature, curvature_bound, tuple_sums
 from .anchor import NU, classes, model, symbolic_pair
 from .registry import Part, claim, extreme, identity
-from .scale import curvature, curvature_bound, tuple_sums
 
 PAGE = "theory/anchor_scale"
 GRID = tuple(product((1, 2, 5, 16), (0.1, 1.0, 8.0, 50.0)))  # K and nu

@@ -6,10 +6,10 @@ from mi_lib import finite
 
 from .. import by_definition
 from ..adversary import try_to_break
+from ..scale import fitted_scale, scale_limits, tuple_sums
 from .anchor import CRITIC, NU, literal_loss, symbolic_pair
 from .anchor_scale import PAGE, SCALE, by_log_scale, sums
 from .registry import Part, claim, extreme, identity
-from .scale import fitted_scale, scale_limits, tuple_sums
 
 
 def confident_pair(

@@ -7,9 +7,7 @@ from mi_lib import finite, objectives
 
 from ..adversary import event_pair, random_pairs
 from ..batches import expectation, log_ratio, product_law, random_joints
-from .anchor_scale import PAGE, WEIGHTS
-from .registry import Part, claim, extreme
-from .scale import (
+from ..scale import (
     batch_variance,
     channel,
     channel_law,
@@ -19,6 +17,8 @@ from .scale import (
     simulated_variance,
     swap_covariance,
 )
+from .anchor_scale import PAGE, WEIGHTS
+from .registry import Part, claim, extreme
 
 
 @claim(

@@ -14,7 +14,7 @@ def loss_landscapes(panels: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
     """Contours of the loss over (log r(a), log r(b)), with paths of gradient descent.
 
     Each panel has ``bits``, ``excess``, ``ratio`` and ``paths`` (see
-    `companion.claims.landscape.loss_panel`); the name is its title.
+    `companion.landscape.loss_panel`); the name is its title.
     """
     figure, axes = plt.subplots(
         1, len(panels), figsize=(8.0, 3.1), sharey=True, layout="constrained"

@@ -1,6 +1,6 @@
 r"""The anchored loss as a smooth function of c = log r on a finite alphabet.
 
-With the log score a tuple enters the loss only through the counts n of its letters,
+With the log score a tuple enters the loss only through the counts n of its symbols,
 
     loss(c) = sum_n W_n log(nu + <n, e^c>) - <linear, c> - constant,
 
@@ -19,11 +19,11 @@ from mi_lib.validate import one_of
 
 @dataclass(frozen=True)
 class Landscape:
-    """The loss as a function of one number c for each letter (or for each pair of letters)."""
+    """The loss as a function of one number c for each symbol (or for each pair of symbols)."""
 
-    counts: np.ndarray  # one row a tuple: how often each letter occurs in it
+    counts: np.ndarray  # one row a tuple: how often each symbol occurs in it
     weights: np.ndarray  # probability of the row, over all classes
-    linear: np.ndarray  # probability that the tuple has a positive and that it is this letter
+    linear: np.ndarray  # probability that the tuple has a positive and that it is this symbol
     nu: float
 
     def value(self, c: np.ndarray) -> np.ndarray:
@@ -33,16 +33,16 @@ class Landscape:
         return (total * self.weights).sum(-1) - c @ self.linear - anchor
 
     def _parts(self, c: np.ndarray) -> np.ndarray:
-        """For each tuple the posterior mass of each letter, summed over its places."""
+        """For each tuple the posterior mass of each symbol, summed over its places."""
         parts = self.counts * np.exp(c)
         return parts / (self.nu + parts.sum(-1, keepdims=True))
 
     def gradient(self, c: np.ndarray) -> np.ndarray:
-        """Mass that the critic gives to a letter minus the mass that it has."""
+        """Mass that the critic gives to a symbol minus the mass that it has."""
         return self.weights @ self._parts(c) - self.linear
 
     def hessian(self, c: np.ndarray) -> np.ndarray:
-        """The mean over tuples of the posterior covariance of the letter at place z."""
+        """The mean over tuples of the posterior covariance of the symbol at place z."""
         p = self._parts(c)
         return np.diag(self.weights @ p) - (p * self.weights[:, None]).T @ p
 
@@ -74,20 +74,20 @@ def landscape(q1: Sequence[float], q0: Sequence[float], k: int, nu: float) -> La
     [0.333333, 2.0]
     """
     q1, q0 = np.asarray(q1, float), np.asarray(q0, float)
-    law = Alphabet(q0, q0)
-    rest, chance = law.draws(q0, k - 1)
+    alphabet = Alphabet(q0, q0)
+    rest, chance = alphabet.draws(q0, k - 1)
     counts = [rest + own for own in np.eye(len(q0))]
     weights = [k * p * chance for p in q1]
     if nu:
-        strangers, chance = law.draws(q0, k)
-        counts.append(strangers)
+        negatives, chance = alphabet.draws(q0, k)
+        counts.append(negatives)
         weights.append(nu * chance)
     joined, w = np.concatenate(counts).astype(float), np.concatenate(weights) / (k + nu)
     return Landscape(joined[w > 0], w[w > 0], k * q1 / (k + nu), float(nu))
 
 
 def joint_landscape(joint: np.ndarray, k: int, nu: float, tuples: str = "x") -> Landscape:
-    """The loss of a joint law p[x, y] as a function of c[x, y], flattened.
+    """The loss of a joint distribution p[x, y] as a function of c[x, y], flattened.
 
     ``tuples="x"`` contrasts x's for the same y (the paper's L^(1)), ``"y"`` contrasts y's for the
     same x, ``"pairs"`` contrasts independent pairs (its L^(2), Appendix A).
@@ -113,7 +113,7 @@ def joint_landscape(joint: np.ndarray, k: int, nu: float, tuples: str = "x") -> 
 def loss_panel(
     pair: tuple[np.ndarray, np.ndarray], k: int, nu: float, steps: int
 ) -> dict[str, np.ndarray]:
-    """What a contour plot of the loss of two letters needs, in bits.
+    """What a contour plot of the loss of two symbols needs, in bits.
 
     ``bits`` is the grid of log2 r, ``excess[i, j]`` the loss above its minimum at r = (bits[j],
     bits[i]), ``ratio`` the true log-ratios, ``paths`` the gradient descents from eight starts.
@@ -135,3 +135,14 @@ def null_space(hessian: np.ndarray, relative: float = 1e-9) -> np.ndarray:
     """Orthonormal directions along which a positive semidefinite matrix vanishes, as columns."""
     values, vectors = np.linalg.eigh(hessian)
     return vectors[:, values <= relative * values[-1]]
+
+
+def free_directions(joint: np.ndarray, k: int, nu: float, tuples: str = "x") -> np.ndarray:
+    """The null space of the Hessian in log r(x, y) at the ratio, each direction as a table [x, y].
+
+    >>> len(free_directions(np.array([[0.2, 0.1], [0.3, 0.4]]), 3, 0.0))  # one for each y
+    2
+    """
+    ratio = np.log(joint / np.outer(joint.sum(1), joint.sum(0)))
+    hessian = joint_landscape(joint, k, nu, tuples).hessian(ratio.ravel())
+    return null_space(hessian).T.reshape(-1, *joint.shape)
