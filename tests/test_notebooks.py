@@ -89,7 +89,7 @@ def unasserted(cells):
 
 def test_an_ignored_output_is_asserted_by_the_hidden_cell_after_it():
     """nbval does not compare it, so nothing else would notice that it went wrong."""
-    for path in EXPERIMENTS:
+    for path in PAGES:
         found = unasserted(nbformat.read(path, as_version=4).cells)
         assert not found, (
             f"{path.name}: {found} are tagged {IGNORED}; the cell after each must be tagged "
