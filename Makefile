@@ -15,7 +15,7 @@ PY := .venv/bin/python
 help: ## list the commands
 	@echo "make book      execute the notebooks, build the book, print the page to open"
 	@echo "make test      lint, unit tests, the wheel, notebooks, experiments, book, browser"
-	@echo "make test-long all deliberate errors, of which make test tries some"
+	@echo "make test-long all deliberate errors, 20 kills of each kind; make test tries some"
 	@echo "make lab       open the notebooks in JupyterLab"
 	@echo "make refresh   re-execute the notebooks and store their outputs and the scoreboard"
 	@echo "make serve     show the built book on http://localhost:$(PORT)"
@@ -29,7 +29,7 @@ test: env ## everything CI checks
 	@$(PY) -m tools.check $(STEPS)
 
 test-long: env ## what `make test` has a sample of
-	@$(PY) -m tools.check all-mutations
+	@$(PY) -m tools.check all-mutations long
 
 lab: env ## notebooks in the same environment
 	@$(PY) -m jupyterlab book

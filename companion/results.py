@@ -17,7 +17,7 @@ from jaxtyping import Float
 from scipy.special import stdtrit
 
 from .provenance import code_hash
-from .sweep import COLUMNS, Piece, missing, read
+from .stored import COLUMNS, Piece, finished
 
 
 def results_folder() -> Path:
@@ -36,10 +36,25 @@ class Stored:
     modules: tuple[str, ...]
 
     @cached_property
+    def _found(self) -> tuple[dict[str, tuple[dict[str, Any], pd.DataFrame]], list[str]]:
+        """Provenance and records of each piece that is there; the names of damaged files."""
+        found, damaged = {}, []
+        for piece in self.pieces:
+            name = piece.path(self.folder).name
+            whole = finished(piece, self.folder, lambda line, name=name: damaged.append(name))
+            if whole is not None:
+                found[piece.key] = whole
+        return found, damaged
+
+    @cached_property
     def there(self) -> list[Piece]:
-        """The pieces whose files exist, with their configuration."""
-        absent = {piece.key for piece in missing(self.pieces, self.folder)}
-        return [piece for piece in self.pieces if piece.key not in absent]
+        """The pieces whose files exist and are whole, with their configuration."""
+        return [piece for piece in self.pieces if piece.key in self._found[0]]
+
+    @property
+    def damaged(self) -> list[str]:
+        """The files that are there and not as they were written: they count as missing."""
+        return self._found[1]
 
     @property
     def complete(self) -> bool:
@@ -49,16 +64,13 @@ class Stored:
     @cached_property
     def about(self) -> list[dict[str, Any]]:
         """The provenance of each piece that is there."""
-        return [read(piece.path(self.folder))[0] for piece in self.there]
+        return [about for about, _ in self._found[0].values()]
 
     @cached_property
     def records(self) -> pd.DataFrame:
         """All records: record, training, evaluation, seed (-1 where a row pools the seeds of its
         piece), piece, and values as an array; empty where nothing is stored."""
-        frames = []
-        for piece in self.there:
-            frame = read(piece.path(self.folder))[1]
-            frames.append(frame.assign(piece=piece.key))
+        frames = [frame.assign(piece=key) for key, (_, frame) in self._found[0].items()]
         if not frames:
             return pd.DataFrame(columns=[*COLUMNS, "piece"])
         whole = pd.concat(frames, ignore_index=True)
@@ -77,7 +89,10 @@ class Stored:
     def short(self) -> str:
         """A few words: which table, and how much of it is there."""
         pieces = f"{len(self.there)} of {len(self.pieces)} pieces, {self.word}"
-        return f"{self.name}: {pieces}{'; OLDER CODE' if self.older else ''}"
+        return f"{self.name}: {pieces}{'; OLDER CODE' if self.older else ''}{self._left_out()}"
+
+    def _left_out(self) -> str:
+        return f"; DAMAGED and left out: {', '.join(self.damaged)}" if self.damaged else ""
 
     @property
     def older(self) -> bool:
@@ -92,7 +107,8 @@ class Stored:
     def status(self) -> str:
         """Lines for a page: how much is there; with which device, code and time; what was kept."""
         if not self.there:
-            return f"{self.name}: not run; 0 of {len(self.pieces)} pieces are stored"
+            pieces = f"0 of {len(self.pieces)} pieces are stored"
+            return f"{self.name}: not run; {pieces}{self._left_out()}"
         seeds = sorted({s for piece in self.there for s in piece.config["seeds"]})
         words = [f"device {_all(a['device'] for a in self.about)}"]
         words.append(f"torch {_all(a['versions']['torch'] for a in self.about)}")
@@ -101,6 +117,7 @@ class Stored:
         pieces = f"{len(self.there)} of {len(self.pieces)} pieces, {len(seeds)} seed(s)"
         if self.older:
             pieces += "; made by OLDER CODE than this book's"
+        pieces += self._left_out()
         lines = [f"{self.name}: {self.word}; {pieces}", "; ".join(words)]
         if kept := sum("made_by_code" in a for a in self.about):
             lines.append(f"{kept} pieces kept from older code after a check")

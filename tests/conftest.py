@@ -1,9 +1,11 @@
-"""Skips: where a GPU or the data is missing, and how MI_STRICT=1 refuses the others."""
+"""Skips: where a GPU or the data is missing, and how MI_STRICT=1 refuses the others; and the tests
+that only `make test-long` runs."""
 
 import os
 
 import pytest
 
+LONG = os.environ.get("MI_LONG") == "1"
 STRICT = os.environ.get("MI_STRICT") == "1"
 EXCUSED = pytest.StashKey[bool]()
 
@@ -17,9 +19,14 @@ def skip(item, reason, excused):
     item.add_marker(pytest.mark.skip(reason=reason))
 
 
-def pytest_collection_modifyitems(items):
-    """Skip `gpu` tests where there is no CUDA device, and `needs_data` tests where the files are
-    absent. Without MI_DATA that is the no-data state; with it, a missing file is no excuse."""
+def pytest_collection_modifyitems(config, items):
+    """Leave out `long` tests unless MI_LONG=1. Skip `gpu` tests where there is no CUDA device, and
+    `needs_data` tests where the files are absent. Without MI_DATA that is the no-data state; with
+    it, a missing file is no excuse."""
+    left_out = [item for item in items if item.get_closest_marker("long") and not LONG]
+    if left_out:
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
     gpu = [item for item in items if item.get_closest_marker("gpu")]
     data = [item for item in items if item.get_closest_marker("needs_data")]
     if gpu:

@@ -2,12 +2,13 @@
 
 import shutil
 
+import pandas as pd
 import pytest
 import torch
 
 from companion.experiments import modules_of, self_supervised, ssl_grid
 from companion.provenance import code_hash
-from companion.sweep import read, run_piece, write
+from companion.sweep import COLUMNS, read, run_piece, write
 from tools import restamp
 
 NEW = code_hash(modules_of("self-supervised"))
@@ -87,11 +88,9 @@ def test_every_kind_of_piece_without_losses_is_sampled(tmp_path):
         f"paper-{half}-{m}-seed0{s}" for half in ("a", "b") for m in ("ksg", "cca") for s in (0, 1)
     ]
     paths = [tmp_path / f"{name}.csv" for name in names]
+    tasks = [("estimate", "m", task, 0, "1 2") for task in ("task 1", "task 2", "dense 50x50")]
     for path in paths:
-        path.write_text(
-            "# {}\nrecord,training,evaluation,seed,values\n"
-            "estimate,m,task 1,0,1 2\nestimate,m,task 2,0,1 2\nestimate,m,dense 50x50,0,1 2\n"
-        )
+        write(path, {"config": {}}, pd.DataFrame(tasks, columns=list(COLUMNS)))
     chosen = restamp.samples("suite", paths)
     assert {path.stem.rsplit("-", 1)[0] for path, _ in chosen} == {
         name.rsplit("-", 1)[0] for name in names

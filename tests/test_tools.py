@@ -4,6 +4,7 @@ import base64
 import io
 import os
 import subprocess
+import sys
 import tomllib
 from copy import deepcopy
 from pathlib import Path
@@ -16,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from PIL import Image
 
-from tools import execute, kernels, notebooks, refresh, stage, steps
+from tools import check, execute, kernels, notebooks, refresh, stage, steps
 from tools.project import StepError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -230,3 +231,81 @@ def test_refresh_stores_experiments_only_with_data(monkeypatch, tmp_path):
     assert kept == [theory] and "text were not stored. Set MI_DATA" in why
     with pytest.raises(StepError, match="text were not stored. Set MI_DATA"):
         refresh.allowed([chapter])
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from tools.stage import make_stage
+make_stage(Path(sys.argv[1]), Path(sys.argv[1]) / "_build" / "stage")
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(stage.fcntl is None, reason="this system has no locks of files")
+def test_two_commands_do_not_share_a_staging_copy(folder):
+    """The second is told which one is first; a killed one holds nothing."""
+    (folder / ".gitignore").write_text("")
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, folder],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout.readline() == "ready\n"
+    mark = folder / "_build" / "stage" / "mark"
+    mark.touch()
+    with pytest.raises(
+        StepError, match=rf"\(process {holder.pid}, .*\) is working in .*stage, and"
+    ):
+        staged(folder)
+    assert mark.is_file(), "the copy of the other is left alone"
+    holder.kill()
+    holder.communicate()
+    assert "page.md" in staged(folder) and not mark.is_file()
+    assert "page.md" in staged(folder), "the same command may stage twice"
+    late = subprocess.run(holder.args, cwd=ROOT, capture_output=True, text=True)
+    assert f"StepError: Another command (process {os.getpid()}, " in late.stderr.splitlines()[-1]
+
+
+def test_a_refused_command_says_why_without_a_traceback(monkeypatch, capsys):
+    def refuse(*_):
+        raise StepError("Another command is working")
+
+    for module in (check, refresh):
+        monkeypatch.setattr(module, "make_stage", refuse)
+    monkeypatch.setattr(sys, "argv", ["refresh", "zoo"])
+    assert check.main(["lint"]) == 1 and refresh.main() == 1
+    assert capsys.readouterr().out.count("Another command is working") == 2
+
+
+def test_refresh_keeps_what_was_edited_meanwhile(monkeypatch, tmp_path, capsys):
+    """One of two notebooks is saved in an editor while they run."""
+    root, copy = tmp_path / "root", tmp_path / "stage"
+    paths = [root / f"book/theory/{name}.ipynb" for name in ("a", "b")]
+    for path in paths:
+        notebooks.write(v4.new_notebook(cells=[v4.new_markdown_cell("old")]), path)
+    edited = v4.new_notebook(cells=[v4.new_markdown_cell("edited")])
+
+    def execute_all(runs):
+        for run in runs:
+            notebooks.write(v4.new_notebook(cells=[v4.new_markdown_cell("executed")]), run.target)
+        notebooks.write(edited, paths[1])
+
+    monkeypatch.setattr(refresh, "ROOT", root)
+    monkeypatch.setattr(refresh, "STAGE", copy)
+    monkeypatch.setattr(refresh, "make_stage", lambda: stage.make_stage(root, copy))
+    monkeypatch.setattr(refresh, "plain_notebooks", lambda: paths)
+    monkeypatch.setattr(refresh, "experiment_notebooks", list)
+    monkeypatch.setattr(refresh, "run_all", execute_all)
+    monkeypatch.setattr(refresh, "write_scoreboard", lambda stage: None)
+    (root / refresh.SCOREBOARD).parent.mkdir(parents=True)
+    (root / refresh.SCOREBOARD).write_text("# Scoreboard\n")
+    monkeypatch.setattr(sys, "argv", ["refresh"])
+    assert refresh.main() == 1
+    text = [notebooks.read(path).cells[0].source for path in paths]
+    assert text == ["executed", "edited"]
+    said = capsys.readouterr().out
+    assert "b.ipynb was edited while it ran" in said and "a.ipynb was" not in said

@@ -47,6 +47,12 @@ def all_mutations() -> Outcome:
     return mutations("--all")
 
 
+def long_tests() -> Outcome:
+    """The tests of which `make test` runs a sample: 20 kills of each kind, cuts, flipped bits."""
+    environment = {**child_environment(), "MI_LONG": "1"}
+    return pytest("long", "-m", "long", "tests", environment=environment)
+
+
 def plain() -> Outcome:
     """Theory and practice chapters against the outputs committed in them."""
     paths = plain_notebooks()
@@ -81,7 +87,8 @@ STEPS = {
 }
 
 
-LONG = {"all-mutations": all_mutations}  # what `make test-long` does beyond a sample
+# What `make test-long` does beyond a sample.
+LONG = {"all-mutations": all_mutations, "long": long_tests}
 
 
 def main(names: list[str]) -> int:
@@ -90,7 +97,11 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"No step named {', '.join(unknown)}. There are: {', '.join(known)}.")
         return 2
-    make_stage()
+    try:
+        make_stage()
+    except StepError as error:
+        print(error)
+        return 1
     return run_steps([(name, known[name]) for name in names or STEPS])
 
 

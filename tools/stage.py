@@ -1,14 +1,22 @@
 """The staging copy: what git would commit, copied to `_build/stage` and executed and built there.
 
-So a build never touches the working folder, and an ignored stray file cannot help it to pass.
+So a build never touches the working folder, and an ignored stray file cannot help it to pass. One
+command at a time has the copy: a second one is refused, not mixed with the first.
 """
 
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+from typing import IO
 
-from tools.project import ROOT, STAGE
+from tools.project import ROOT, STAGE, StepError, shown
+
+try:
+    import fcntl
+except ImportError:  # Windows, which has no `make` either
+    fcntl = None
 
 # For a downloaded archive, where there is no git to ask.
 SKIPPED = {
@@ -52,8 +60,37 @@ def walked_files(root: Path) -> list[Path]:
     return sorted(found)
 
 
+HELD: dict[Path, IO[str]] = {}  # locks of this process; the system takes them when it ends
+
+
+def hold(stage: Path) -> None:
+    """Keep other commands from `stage` until this process ends, however it ends."""
+    path = stage.with_name(f"{stage.name}.lock")
+    if path in HELD or fcntl is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("a+", encoding="utf-8")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.seek(0)
+        owner = file.read().strip() or "another process"
+        file.close()
+        raise StepError(
+            f"Another command ({owner}) is working in {shown(stage)}, and two would mix their "
+            "files. Wait until it has ended, or end it, and start this one again."
+        ) from None
+    file.truncate(0)
+    module = getattr(sys.modules["__main__"], "__spec__", None)
+    file.write(f"process {os.getpid()}, {module.name if module else 'python'}")
+    file.flush()
+    HELD[path] = file
+
+
 def make_stage(root: Path = ROOT, stage: Path = STAGE) -> Path:
-    """Copy the project's files to an emptied `stage` and return it."""
+    """Copy the project's files to an emptied `stage` and return it; a `StepError` where another
+    command has it."""
+    hold(stage)
     shutil.rmtree(stage, ignore_errors=True)
     files = git_files(root)
     for relative in walked_files(root) if files is None else files:
