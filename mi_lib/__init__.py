@@ -26,6 +26,7 @@ _HOME = {
     "NWJ": "losses",
     "Joint": "critics",
     "Separable": "critics",
+    "backward_in_chunks": "gradient_cache",
     "fit_critic": "fit",
     "TABLE_1": "estimators",
     # the practitioner's door

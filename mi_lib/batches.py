@@ -2,7 +2,8 @@
 
 A batch is ``(x, y)``: tensors, or mappings of tensors (tokens and masks, say), whose first
 dimension counts the pairs. Training goes through the data in epochs; held-out batches are set aside
-first, are all of one size, and are never trained on.
+first, are all of one size, and are never trained on. Under `torch.distributed` every rank is given
+the same data, and trains on its share of each batch.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,8 +14,16 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    Subset,
+)
 
+from .ranks import rank_and_ranks
 from .streams import stream
 from .validate import whole_number
 
@@ -23,6 +32,7 @@ APART = 8  # batches that a held-out share makes at least, unless told otherwise
 STREAMED = 2048  # pairs held out of data whose number is unknown, unless told otherwise
 Side = Tensor | Mapping[str, Tensor]
 Batch = tuple[Side, Side]
+Share = Callable[[int], slice]  # of a batch of so many pairs, which of them
 
 
 @dataclass(frozen=True)
@@ -36,6 +46,27 @@ class Pairs:
 def length(side: Side) -> int:
     """How many pairs a side of a batch has."""
     return len(next(iter(side.values())) if isinstance(side, Mapping) else side)
+
+
+def part_of(side: Side, part: slice) -> Side:
+    """Some of the pairs of a side."""
+    return {k: v[part] for k, v in side.items()} if isinstance(side, Mapping) else side[part]
+
+
+def share_of(count: int) -> slice:
+    """This rank's share of a batch of so many pairs."""
+    rank, ranks = rank_and_ranks()
+    if count % ranks:
+        raise ValueError(
+            f"a batch of {count} pairs cannot be shared equally by {ranks} processes; pass another "
+            "`batch`, or drop_last=True"
+        )
+    return slice(rank * count // ranks, (rank + 1) * count // ranks)
+
+
+def all_of(count: int) -> slice:
+    """All of the pairs."""
+    return slice(count)
 
 
 def moved(side: Side, device: torch.device, dtype: torch.dtype) -> Side:
@@ -62,9 +93,9 @@ def pairs_of(data: Any, batch: int | None, held_out: Any, seed: int) -> Pairs:
     if batch is not None:
         whole_number(batch, "batch", 2)
     if isinstance(held_out, float | int) and not isinstance(held_out, bool):
-        return _split(data, batch, held_out, seed)
-    apart = _split(held_out, batch, 0, seed)
-    return Pairs(_split(data, batch, 0, seed).epoch, _equal(apart.epoch(0)))
+        return _split(data, batch, held_out, seed, share_of)
+    apart = _split(held_out, batch, 0, seed, all_of)
+    return Pairs(_split(data, batch, 0, seed, share_of).epoch, _equal(apart.epoch(0)))
 
 
 def _size(batch: int | None, held_out: int) -> int:
@@ -74,14 +105,14 @@ def _size(batch: int | None, held_out: int) -> int:
     return LARGEST if not held_out else max(2, min(LARGEST, held_out // APART))
 
 
-def _split(data: Any, batch: int | None, held_out: float, seed: int) -> Pairs:
+def _split(data: Any, batch: int | None, held_out: float, seed: int, share: Share) -> Pairs:
     if isinstance(data, DataLoader) and not isinstance(data.dataset, IterableDataset):
-        return _split_dataset(data.dataset, partial(_like, data), held_out, seed)
+        return _split_dataset(data.dataset, partial(_like, data), held_out, seed, share)
     if isinstance(data, Dataset) and not isinstance(data, IterableDataset):
         size = _size(batch, _counted(len(data), held_out))
-        return _split_dataset(data, partial(_like, DataLoader(data, size)), held_out, seed)
+        return _split_dataset(data, partial(_like, DataLoader(data, size)), held_out, seed, share)
     if _are_arrays(data):
-        return _split_arrays(data, batch, held_out, seed)
+        return _split_arrays(data, batch, held_out, seed, share)
     if isinstance(data, IterableDataset):
         data = DataLoader(data, batch or LARGEST)
     if not isinstance(data, Iterable) or isinstance(data, str | bytes | Mapping):
@@ -89,7 +120,7 @@ def _split(data: Any, batch: int | None, held_out: float, seed: int) -> Pairs:
             f"data is a {type(data).__name__}; pass (x, y) arrays, a Dataset, a DataLoader, or an "
             "iterable of batches (x, y)"
         )
-    return _split_iterable(data, STREAMED if 0 < held_out < 1 else held_out)
+    return _split_iterable(data, STREAMED if 0 < held_out < 1 else held_out, share)
 
 
 def _are_arrays(data: Any) -> bool:
@@ -111,7 +142,9 @@ def _counted(n: int, held_out: float) -> int:
     return int(count)
 
 
-def _split_arrays(data: tuple, batch: int | None, held_out: float, seed: int) -> Pairs:
+def _split_arrays(
+    data: tuple, batch: int | None, held_out: float, seed: int, share: Share
+) -> Pairs:
     x, y = (_tensor(side, name) for side, name in zip(data, "xy", strict=True))
     if len(x) != len(y):
         raise ValueError(f"x has {len(x)} rows and y {len(y)}; pass rows that belong together")
@@ -127,7 +160,8 @@ def _split_arrays(data: tuple, batch: int | None, held_out: float, seed: int) ->
         shuffled = rest[torch.randperm(len(rest), generator=drawn, device="cpu")]
         for part in shuffled.split(size):
             if len(part) == size:
-                yield x[part], y[part]
+                own = part[share(size)]
+                yield x[own], y[own]
 
     return Pairs(epoch, _equal((x[part], y[part]) for part in apart.split(size)))
 
@@ -145,34 +179,51 @@ def _tensor(values: Any, name: str) -> Tensor:
     return tensor[:, None] if tensor.ndim == 1 else tensor
 
 
-def _like(loader: DataLoader, part: Dataset, shuffle: bool) -> DataLoader:
-    """The same loader on a part of its data."""
+@dataclass(frozen=True)
+class _Shuffled:
+    """Indices of full batches in random order, of each batch a share."""
+
+    data: Dataset
+    size: int
+    share: Share
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for drawn in BatchSampler(RandomSampler(self.data), self.size, drop_last=True):
+            yield drawn[self.share(self.size)]
+
+    def __len__(self) -> int:
+        return len(self.data) // self.size
+
+
+def _like(loader: DataLoader, part: Dataset, share: Share | None) -> DataLoader:
+    """The same loader on a part of its data, shuffled where a share is trained on."""
     size = loader.batch_size
     if size is None:
         raise ValueError("the DataLoader has no batch_size; pass its batches as an iterable")
+    order = {"batch_size": size, "drop_last": True}
+    if share is not None:
+        order = {"batch_sampler": _Shuffled(part, size, share)}
     return DataLoader(
         part,
-        size,
-        shuffle=shuffle,
-        drop_last=True,
         num_workers=loader.num_workers,
         collate_fn=loader.collate_fn,
         pin_memory=loader.pin_memory,
+        **order,
     )
 
 
-def _split_dataset(dataset: Any, make: Callable, held_out: float, seed: int) -> Pairs:
+def _split_dataset(dataset: Any, make: Callable, held_out: float, seed: int, share: Share) -> Pairs:
     n = len(dataset)
     if n < 4:
         raise ValueError(f"the data set has {n} pairs; pass at least 4")
     count = _counted(n, held_out)
     order = torch.randperm(n, generator=stream("held-out pairs", seed), device="cpu").tolist()
-    apart = _equal(map(as_batch, make(Subset(dataset, order[:count]), False))) if count else []
-    training = make(Subset(dataset, sorted(order[count:])), True)
+    apart = _equal(map(as_batch, make(Subset(dataset, order[:count]), None))) if count else []
+    training = make(Subset(dataset, sorted(order[count:])), share)
     return Pairs(lambda number: map(as_batch, training), apart)
 
 
-def _split_iterable(data: Iterable, held_out: float) -> Pairs:
+def _split_iterable(data: Iterable, held_out: float, share: Share) -> Pairs:
     """The first batches are set aside, and skipped in every epoch."""
     once = iter(data)
     one_shot = once is data
@@ -191,7 +242,9 @@ def _split_iterable(data: Iterable, held_out: float) -> Pairs:
         again = once if one_shot else iter(data)
         for place, found in enumerate(again):
             if one_shot or place >= len(apart):
-                yield as_batch(found)
+                x, y = as_batch(found)
+                part = share(length(x))
+                yield part_of(x, part), part_of(y, part)
 
     return Pairs(epoch, _equal(apart))
 

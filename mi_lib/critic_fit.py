@@ -14,7 +14,7 @@ from jaxtyping import Float
 from scipy import stats
 from torch import Tensor, nn
 
-from .batches import Batch, Side, as_batch, length, moved
+from .batches import Batch, Side, as_batch, length, moved, part_of
 from .diagnostics import Diagnostic, check_batches
 from .losses import Loss
 from .validate import nats_per
@@ -30,14 +30,19 @@ class TwoEncoders(nn.Module):
         super().__init__()
         self.f, self.g, self.temperature = f, g, temperature
 
+    def embed(self, x: Side, y: Side) -> tuple[Float[Tensor, "b e"], Float[Tensor, "b e"]]:
+        """The embeddings of both sides."""
+        left, right = self.f(x), self.g(y)
+        if left.ndim != 2 or left.shape != right.shape or len(left) != length(x):
+            raise ValueError(
+                f"the encoders returned shapes {tuple(left.shape)} and {tuple(right.shape)} for "
+                f"{length(x)} pairs; both must return [B, e] with the same width e"
+            )
+        return left, right
+
     def forward(self, x: Side, y: Side) -> Float[Tensor, "b b"]:
         """Scores of every x with every y."""
-        left, right = self.f(x), self.g(y)
-        if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[1]:
-            raise ValueError(
-                f"the encoders returned shapes {tuple(left.shape)} and {tuple(right.shape)}; both "
-                "must return [B, e] with the same width e"
-            )
+        left, right = self.embed(x, y)
         return left @ right.mT / self.temperature
 
 
@@ -169,7 +174,7 @@ class CriticFit:
         weight, found = next(self.critic.parameters()), []
         for first in range(0, length(x), self.pairs_):
             part = slice(first, first + self.pairs_)
-            batch = [moved(_rows(side, part), weight.device, weight.dtype) for side in (x, y)]
+            batch = [moved(part_of(side, part), weight.device, weight.dtype) for side in (x, y)]
             found.append(scores_of(self.critic, tuple(batch)).diagonal().double().cpu())
         return torch.cat(found).numpy() / nats_per(self.unit) if found else np.empty(0)
 
@@ -235,10 +240,6 @@ def _columns(values: Any) -> Any:
     if isinstance(values, Mapping) or not hasattr(values, "ndim"):
         return values
     return values[:, None] if values.ndim == 1 else values
-
-
-def _rows(side: Side, part: slice) -> Side:
-    return {k: v[part] for k, v in side.items()} if isinstance(side, Mapping) else side[part]
 
 
 def _plain(tensor: Tensor) -> np.ndarray:

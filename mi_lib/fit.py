@@ -45,6 +45,7 @@ def fit_critic(
     average: float | None = 0.99,
     clip: float | None = None,
     precision: str = "float32",
+    chunk: int | None = None,
     optimiser: Callable[[list[Tensor]], torch.optim.Optimizer] | None = None,
     device: str | torch.device = "auto",
     seed: int = 0,
@@ -54,6 +55,11 @@ def fit_critic(
     on_look: Callable[[int, nn.Module], None] | None = None,
 ) -> CriticFit:
     r"""Train a critic by a contrastive loss and evaluate it on pairs it has not seen.
+
+    Under `torch.distributed` (``torchrun``, after ``init_process_group``) all ranks make the same
+    call with the same data: each trains two encoders on its share of every batch, against the
+    negatives of all shares, and all return the same numbers as one process would. Batch norm
+    normalises within a share (`torch.nn.SyncBatchNorm` is there).
 
     Parameters
     ----------
@@ -82,6 +88,9 @@ def fit_critic(
         Largest norm of a gradient.
     precision : "float32", "bfloat16" or "float16"
         Of the critic's products (autocast); the loss is always computed in float32.
+    chunk : int, optional
+        Pairs that two encoders see at once: the gradient of the batch is then put together chunk by
+        chunk, in the memory of one (`backward_in_chunks`).
     optimiser : function of the parameters, optional
         Adam where left out.
     device : "auto", "cpu", "cuda", "mps" or torch.device
@@ -108,6 +117,8 @@ def fit_critic(
             raise ValueError(f"{name}={value!r} must be > 0")
     if average is not None and not 0 < real_number(average, "average") < 1:
         raise ValueError(f"average={average!r} is outside (0, 1); None leaves it out")
+    if chunk is not None:
+        whole_number(chunk, "chunk", 1)
     one_of("precision", precision, PRECISIONS)
     nats_per(unit)
     loss = InfoNCEAnchor(nu="k") if loss is None else loss
@@ -118,15 +129,17 @@ def fit_critic(
     file = None if checkpoint is None else checkpoints.writable(Path(checkpoint))
     with _own_state(at, seed):
         pairs = pairs_of(data, batch, held_out, seed)
-        run = Training(critic.to(at), loss.to(at), pairs, patience, average, clip, precision)
+        run = Training(critic.to(at), loss.to(at), pairs, patience, average, clip, precision, chunk)
         make = optimiser or (lambda p: torch.optim.Adam(p, rate, fused=at.type != "mps"))
         run.optimiser = make(run.weights)
         about = {"loss": repr(loss), "batch": run.size, "rate": rate, "seed": seed}
         about |= {"every": every, "average": average or 0.0, "clip": clip or 0.0}
         if file is not None and file.is_file():
             run.load(checkpoints.read(file, about, at))
+        run.agree()
+        file = file if run.rank == 0 else None  # one rank writes
         saved = time.monotonic()
-        for step in _shown(run.batches(steps, seed), steps, progress):
+        for step in _shown(run.batches(steps, seed), steps, progress if run.rank == 0 else False):
             if step % every == 0 or step == steps:
                 run.look(on_look)
             if file is not None and time.monotonic() - saved > SAVED_EVERY:

@@ -2,13 +2,17 @@
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from . import ranks
 from .batches import Batch, Pairs, length, moved
-from .critic_fit import scores_of
+from .critic_fit import TwoEncoders, scores_of
+from .devices import random_state, set_random_state
+from .gradient_cache import backward_in_chunks
 from .losses import Loss
 from .streams import stream
 
@@ -30,12 +34,21 @@ class Training:
         average: float | None,
         clip: float | None,
         precision: str,
+        chunk: int | None = None,
     ):
         self.critic, self.loss, self.pairs = critic, loss, pairs
-        self.patience, self.average, self.clip = patience, average, clip
-        self.weights = [p for p in (*critic.parameters(), *loss.parameters()) if p.requires_grad]
+        self.patience, self.average, self.clip, self.chunk = patience, average, clip, chunk
+        both = dict.fromkeys((*critic.parameters(), *loss.parameters()))  # a shared one once
+        self.weights = [p for p in both if p.requires_grad]
         if not self.weights:
             raise ValueError("the critic has no parameters that require a gradient; nothing trains")
+        self.encoders = isinstance(critic, TwoEncoders) and critic.temperature is loss.temperature
+        self.rank, self.ranks = ranks.rank_and_ranks()
+        self.of_embeddings = loss if self.ranks == 1 else loss.over_ranks
+        if not self.encoders and (self.ranks > 1 or chunk is not None):
+            why = f"chunk={chunk}" if chunk is not None else f"a fit on {self.ranks} processes"
+            raise ValueError(f"{why} needs a pair of encoders (f, g), not a critic of scores")
+        ranks.start_equal(critic, loss)
         self.device, self.dtype = self.weights[0].device, self.weights[0].dtype
         self.autocast = PRECISIONS[precision]
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=precision == "float16")
@@ -56,6 +69,18 @@ class Training:
         )
         self.size = length(self.estimated[0][0])
 
+    def agree(self) -> None:
+        """Refuse ranks that are not given the same data, or not at the same step."""
+        x = self.estimated[0][0]
+        x = next(iter(x.values())) if isinstance(x, dict) else x
+        ranks.agree(
+            self.device,
+            [self.step, self.size, float(x.float().nan_to_num().abs().sum())],
+            "the ranks start at different steps or hold out different pairs (step x pairs x sum: "
+            "{}); pass the same data and checkpoint to every rank, and no DistributedSampler: "
+            "fit_critic shares each batch out itself",
+        )
+
     def _here(self, batch: Batch) -> Batch:
         return tuple(moved(side, self.device, self.dtype) for side in batch)
 
@@ -68,14 +93,14 @@ class Training:
             before = done
             torch.manual_seed(stream("epoch", seed, number).initial_seed())
             for found in self.pairs.epoch(number):
-                if length(found[0]) < 2:
+                if length(found[0]) * self.ranks < 2:
                     continue
                 done += 1
                 if done > self.step:  # else done before the checkpoint
                     self._advance(self._here(found))
                     yield self.step
                 elif done == self.step and self.random is not None:
-                    self._set_random(self.random)
+                    set_random_state(self.random, self.device)
                 if done == steps:
                     return
             if done == before:
@@ -88,9 +113,17 @@ class Training:
     def _advance(self, batch: Batch) -> None:
         self.critic.train()
         self.loss.train()
-        value = self.loss(self._scores(batch))
         self.optimiser.zero_grad(set_to_none=True)
-        self.scaler.scale(value).backward()
+        with self._own_noise():
+            if self.chunk is None:
+                with self._precision():
+                    value = self._value(batch, self.of_embeddings)
+                self.scaler.scale(value).backward()
+            else:
+                with self._precision():
+                    encoders = (self.critic.f, self.critic.g)
+                    backward_in_chunks(self._scaled, encoders, batch, self.chunk)
+        ranks.average(w.grad for w in self.weights if w.grad is not None)
         if self.clip is not None:
             self.scaler.unscale_(self.optimiser)
             nn.utils.clip_grad_norm_(self.weights, self.clip)
@@ -102,9 +135,28 @@ class Training:
             with torch.no_grad():
                 torch._foreach_lerp_(self.mean, [w.detach() for w in self.weights], 1 - keep)
 
-    def _scores(self, batch: Batch) -> Tensor:
-        with torch.autocast(self.device.type, self.autocast, enabled=self.autocast is not None):
-            return scores_of(self.critic, batch)
+    def _precision(self) -> AbstractContextManager:
+        return torch.autocast(self.device.type, self.autocast, enabled=self.autocast is not None)
+
+    @contextmanager
+    def _own_noise(self) -> Iterator[None]:
+        """On several ranks, dropout of this one's own; order and data stay the same on all."""
+        if self.ranks == 1:
+            yield
+            return
+        before = random_state(self.device)
+        torch.manual_seed(stream("noise", self.step, self.rank).initial_seed())
+        yield
+        set_random_state(before, self.device)
+
+    def _value(self, batch: Batch, of_embeddings: Callable) -> Tensor:
+        """The loss of a batch, of its embeddings where there are any."""
+        if self.encoders:
+            return of_embeddings(*self.critic.embed(*batch))
+        return self.loss(scores_of(self.critic, batch))
+
+    def _scaled(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.scaler.scale(self.of_embeddings(x, y))
 
     @torch.no_grad()
     def look(self, on_look: Callable[[int, nn.Module], None] | None) -> None:
@@ -112,9 +164,12 @@ class Training:
         own = [w.detach().clone() for w in self.weights]
         kept = own if self.mean is None else self.mean
         self._put(kept)
+        ranks.average(b for b in self.critic.buffers() if b.is_floating_point())
         self.critic.eval()
         self.loss.eval()
-        value = sum(float(self.loss(self._scores(b))) for b in self.judging) / len(self.judging)
+        with self._precision():
+            values = [float(self._value(batch, self.loss)) for batch in self.judging]
+        value = sum(values) / len(values)
         self.curve.append((self.step, value))
         if self.patience is None or value < self.lowest:
             self.best, self.lowest, self.since = [w.clone() for w in kept], value, 0
@@ -142,8 +197,6 @@ class Training:
 
     def state(self) -> dict[str, Any]:
         """Everything a continuation needs; tensors and plain numbers only."""
-        random = [torch.get_rng_state()]
-        random += [torch.cuda.get_rng_state(self.device)] if self.device.type == "cuda" else []
         return {
             "step": self.step,
             "critic": self.critic.state_dict(),
@@ -155,7 +208,7 @@ class Training:
             "lowest": self.lowest,
             "since": self.since,
             "curve": self.curve,
-            "random": random,
+            "random": random_state(self.device),
         }
 
     def load(self, state: dict[str, Any]) -> None:
@@ -166,8 +219,3 @@ class Training:
         self.scaler.load_state_dict(state["scaler"])
         for name in ("step", "mean", "best", "lowest", "since", "curve", "random"):
             setattr(self, name, state[name])
-
-    def _set_random(self, states: list[Tensor]) -> None:
-        torch.set_rng_state(states[0].cpu())
-        if len(states) > 1:
-            torch.cuda.set_rng_state(states[1].cpu(), self.device)

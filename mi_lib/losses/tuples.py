@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from .. import objectives
+from .. import objectives, ranks
 from ..ceiling import certified_kl, prior_entropy
 from ..scoring import Kliep, Log, ScoringRule
 from ..validate import one_of, real_number, whole_number
@@ -52,6 +52,12 @@ class Loss(nn.Module):
         scores = self._looked_at(single(scores), "scores")
         with torch.autocast(scores.device.type, enabled=False):
             return self.objective(scores)
+
+    def over_ranks(self, x: Float[Tensor, "b e"], y: Float[Tensor, "b e"]) -> objectives.Loss:
+        """The loss of all processes' pairs together; InfoNCE and InfoNCE-anchor have it."""
+        raise TypeError(
+            f"{type(self).__name__} cannot be shared by processes; use InfoNCE or InfoNCEAnchor"
+        )
 
     def _products(self, x: Tensor, y: Tensor) -> Float[Tensor, "... b n"]:
         if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
@@ -162,6 +168,36 @@ class Tuples(Loss):
         objectives.rows_of(x.new_empty(()).expand(len(x), len(y)), self.contrast)
         ways = {"x": (y, x), "y": (x, y)}
         return self._each_way(lambda way: self.of_embeddings(*ways[way]))
+
+    def over_ranks(self, x: Float[Tensor, "b e"], y: Float[Tensor, "b e"]) -> objectives.Loss:
+        r"""The loss of the pairs of all processes of `torch.distributed`, called by each.
+
+        .. math:: L = \frac1R\sum_{r=1}^R L_r, \qquad
+                  L_r \text{ of the rows of rank } r \text{ with the points of all ranks}
+
+        Each rank computes its own rows, and no rank holds the whole matrix; K counts the points of
+        all. The value is L on every rank. Average gradients over ranks, as
+        `torch.nn.parallel.DistributedDataParallel` does, to have that of L.
+
+        Parameters
+        ----------
+        x, y : tensors [b, e]
+            The embeddings of this rank's pairs, as many and as wide on each.
+        """
+        if x.ndim != 2 or x.shape != y.shape:
+            raise ValueError(
+                f"embeddings have shapes {tuple(x.shape)} and {tuple(y.shape)}; pass [b, e] for "
+                "both, on every rank"
+            )
+        if self.check:
+            ranks.agree(
+                x.device,
+                x.shape,
+                "the ranks hold embeddings of unequal shapes: {}; give each rank as many pairs "
+                "(drop_last=True) and the same width",
+            )
+        ways = {"x": lambda: (y, ranks.gather(x)), "y": lambda: (x, ranks.gather(y))}
+        return ranks.mean_value(self._each_way(lambda way: self.of_embeddings(*ways[way]())))
 
     def of_embeddings(
         self, left: Float[Tensor, "b e"], right: Float[Tensor, "n e"]
