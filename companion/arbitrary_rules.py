@@ -4,12 +4,22 @@ Also the rules of the paper's Tables 3 and 4 as they are printed, for any number
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import sympy as sp
 
 from mi_lib.normal_form import arbitrary
 
-from .symbolic import Expressions, Generating, bayes_risk, class_symbols, regret
+from .symbolic import (
+    Expressions,
+    Generating,
+    bayes_risk,
+    class_symbols,
+    g,
+    generating_function,
+    regret,
+    rule_from_psi,
+)
 
 ALPHA = sp.Symbol("alpha", real=True)
 HALF, THIRD = sp.Rational(1, 2), sp.Rational(1, 3)
@@ -55,6 +65,46 @@ def regret_between(rule: Expressions, classes: int) -> sp.Expr:
     """Regret of the report with ratios rho when the truth has ratios sigma."""
     eta, (rho, sigma) = class_symbols(classes), ratio_symbols(classes)
     return at(regret(rule, eta, simplex(sigma)), eta, simplex(rho))
+
+
+class InRatios(NamedTuple):
+    """A rule at the report with the ratios rho, its generating function and the way back."""
+
+    rho: Symbols
+    eta: tuple[sp.Expr, ...]  # (1, rho) / (1 + sum rho)
+    losses: list[sp.Expr]  # lambda(eta)
+    gradient: list[sp.Expr]  # g(eta)
+    psi: sp.Expr  # Psi^lambda(rho)
+    induced: list[sp.Expr]  # the rule that Psi^lambda induces
+
+
+def in_ratios(classes: int) -> InRatios:
+    """An arbitrary rule as a function of ratios, with its generating function, spelt out."""
+    symbols, (rho, _) = class_symbols(classes), ratio_symbols(classes)
+    rule, eta = arbitrary_rule(symbols), simplex(rho)
+    psi = generating_function(rule, symbols)
+    here = [
+        [at(x, symbols, eta) for x in expressions]
+        for expressions in (rule, g(rule, symbols), rule_from_psi(psi, symbols))
+    ]
+    return InRatios(rho, eta, here[0], here[1], psi(rho), here[2])
+
+
+class InducedRule(NamedTuple):
+    """The rule that an arbitrary Psi induces, and Psi's second derivatives at its ratios."""
+
+    eta: Symbols
+    rho: tuple[sp.Expr, ...]  # eta_z / eta_0
+    losses: tuple[sp.Expr, ...]
+    hessian: sp.Matrix
+
+
+def induced_rule(classes: int) -> InducedRule:
+    """lambda^Psi of an arbitrary Psi, in terms of eta."""
+    eta, (rho, _) = class_symbols(classes), ratio_symbols(classes)
+    here, psi = tuple(e / eta[0] for e in eta[1:]), arbitrary_psi(rho)
+    hessian = sp.Matrix([[at(sp.diff(psi, a, b), rho, here) for b in rho] for a in rho])
+    return InducedRule(eta, here, rule_from_psi(arbitrary_psi, eta), hessian)
 
 
 def negative_bayes_risk(rule: Expressions, eta: Sequence[sp.Symbol]) -> Generating:
