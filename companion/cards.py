@@ -5,6 +5,9 @@ import re
 from collections.abc import Mapping
 
 import sympy as sp
+from sympy.printing.latex import LatexPrinter
+
+from mi_lib.normal_form import Arbitrary
 
 COLOURS = {
     "holds": "good",
@@ -49,10 +52,34 @@ class Plain(str):
 
 def equation(left: sp.Expr, right: sp.Expr, sides: str, sign: str = "=") -> str:
     """LaTeX of an equation, or of the side named; nothing where it would be too wide."""
-    tex = {"left": sp.latex(left), "right": sp.latex(right)}
+    tex = {"left": latex(left), "right": latex(right)}
     both = f"{tex['left']} {sign} {tex['right']}"
     chosen = {"both": both, "none": "", **tex}[sides]
     return chosen if width(chosen) <= WIDEST else ""
+
+
+def latex(expression: sp.Expr) -> str:
+    r"""LaTeX, with the derivatives of arbitrary functions as people write them.
+
+    >>> from mi_lib.normal_form import arbitrary
+    >>> x, y = sp.symbols("x y")
+    >>> latex(sp.diff(arbitrary("h")(x), x)), latex(sp.diff(arbitrary("h")(x, y), x, y))
+    ("h'\\left(x\\right)", '\\partial_{12} h\\left(x, y\\right)')
+    """
+    return _Printer().doprint(expression)
+
+
+class _Printer(LatexPrinter):
+    def _print_Function(self, expr: sp.Function, exp: str | None = None) -> str:  # noqa: N802
+        if not isinstance(expr, Arbitrary):
+            return super()._print_Function(expr, exp)
+        name, order = latex(sp.Symbol(expr.of)), expr.order
+        if len(expr.args) == 1:
+            name += "'" * len(order)
+        elif order:
+            name = f"\\partial_{{{''.join(map(str, order))}}} {name}"
+        value = f"{name}\\left({', '.join(map(self._print, expr.args))}\\right)"
+        return f"{{{value}}}^{{{exp}}}" if exp else value
 
 
 def width(tex: str) -> int:
