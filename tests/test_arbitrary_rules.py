@@ -1,4 +1,4 @@
-"""What the claims on scoring rules rest on: arbitrary functions, and the chapter's exercise."""
+"""What the cells on scoring rules rest on: arbitrary functions, rules spelt out, an exercise."""
 
 import pytest
 import sympy as sp
