@@ -110,7 +110,10 @@ class Stored:
             pieces = f"0 of {len(self.pieces)} pieces are stored"
             return f"{self.name}: not run; {pieces}{self._left_out()}"
         seeds = sorted({s for piece in self.there for s in piece.config["seeds"]})
-        words = [f"device {_all(a['device'] for a in self.about)}"]
+        words = []
+        if contrasts := {p.config["contrast"] for p in self.there if "contrast" in p.config}:
+            words.append(f"contrast {_all(contrasts)}")
+        words.append(f"device {_all(a['device'] for a in self.about)}")
         words.append(f"torch {_all(a['versions']['torch'] for a in self.about)}")
         words.append(f"commit {_all(a['commit'] for a in self.about)}")
         words.append(self._hours())

@@ -1,6 +1,7 @@
 """Direction y is direction x of the transposed scores, in losses, readings and stored pieces."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from companion.data import Gaussian
 from companion.directed import DirectedRun, mean_of
 from companion.evaluation import COLUMNS, estimates, held_out
 from companion.experiments import BEFORE, SWEEPS, contrast_of, staircase, staircase_grid
+from companion.experiments.staircase_tables import ratio_errors
 from companion.provenance import text_hash
-from companion.results import results_folder
-from companion.sweep import read
+from companion.results import Stored, results_folder
+from companion.sweep import Piece, read, write
 from companion.training import Run, Settings, loss_of
 from mi_lib import objectives
 
@@ -157,10 +159,37 @@ def test_the_error_of_log_r_is_zero_for_the_true_ratio():
 def test_a_piece_says_its_direction_in_key_and_configuration(tmp_path):
     for piece in staircase_grid.pieces("directions", "paper"):
         contrast = piece.config["contrast"]
-        assert piece.key.split("-seed")[0].endswith(f"-{contrast}") and contrast in ("y", "both")
+        assert piece.key.split("-seed")[0].endswith(f"-{contrast}")
         assert contrast_of("directions", piece.config) == contrast
         run = staircase.make_run(piece.config, "cpu") if piece.config["seeds"] == [0] else None
         assert run is None or (run.contrast, type(run)) == (contrast, DirectedRun)
+
+
+def test_a_small_sweep_says_its_direction_and_stores_the_error_of_log_r(tmp_path):
+    table = staircase_grid.Table("tiny", "gaussian", SMALL, 2, {"dim": 3, "transform": "cubic"})
+    table = replace(table, contrast="both")
+    todo = tuple(table.pieces("directions"))
+    for piece in todo:
+        assert piece.config["contrast"] == "both"
+        write(piece.path(tmp_path), about(piece), staircase.run(piece.config, "cpu"))
+    partial = Stored((*todo, Piece("directions", "more", {"seeds": [9]})), tmp_path, ())
+    assert "PARTIAL; 2 of 3 pieces" in partial.status() and "contrast both; " in partial.status()
+    frame = ratio_errors(partial)
+    assert len(frame) == len(TRAININGS) * 2 * len(SMALL.levels)
+    run = staircase.make_run(todo[1].config, "cpu")
+    for _ in run.iterate():
+        pass
+    one = frame[(frame["training"] == "anchor") & (frame["seed"] == 1)]
+    expected = np.array(run.errors)[:, TRAININGS.index("anchor"), 0]
+    np.testing.assert_allclose(one[["mean", "sd"]], expected, atol=1e-3)
+    assert one["truth"].tolist() == [1.0, 2.0]
+    assert ratio_errors(Stored(todo, tmp_path / "none", ())).empty
+
+
+def about(piece):
+    versions = {"torch": "", "numpy": ""}
+    code = {"code_hash": "", "commit": "", "device": "cpu", "cpu_seconds": 1.0}
+    return {"config": piece.config, "versions": versions, **code}
 
 
 def test_a_directed_table_differs_from_the_stored_one_in_its_direction_alone():
@@ -169,7 +198,8 @@ def test_a_directed_table_differs_from_the_stored_one_in_its_direction_alone():
     }
     for table in staircase_grid.GRID["directions"]["paper"]:
         before = old[table.name.removesuffix(f"-{table.contrast}")]
-        assert (table.seeds, table.options) == (before.seeds, before.options)
+        assert table.options == before.options
+        assert table.seeds == (5 if table.contrast == "x" else before.seeds)
         one, other = vars(table.settings) | {"trainings": ()}, vars(before.settings)
         assert one == other | {"trainings": ()}
 

@@ -98,6 +98,18 @@ def by_level(rows: pd.DataFrame, levels: Sequence[float]) -> pd.DataFrame:
     return tidy.reset_index(drop=True)
 
 
+def ratio_errors(table: Stored) -> pd.DataFrame:
+    """How far log r is from the truth over fresh true pairs, where a table has it (those of the
+    sweep ``directions``): a row a training, seed and level, with the ``mean`` and the ``sd`` of
+    c - log r* in bits."""
+    rows = table.records[table.records["record"] == "ratio-error"]
+    if rows.empty:
+        return pd.DataFrame(columns=["training", "seed", "truth", "mean", "sd"])
+    tidy = by_level(rows, table.pieces[0].config["settings"]["levels"])
+    wide = tidy.pivot(index=["training", "seed", "truth"], columns="evaluation", values="value")
+    return wide.rename_axis(columns=None).reset_index()
+
+
 def select(frame: pd.DataFrame, estimator: str) -> pd.DataFrame:
     """The rows of one estimator by its name in the figures, or ``training/evaluation``."""
     training, evaluation = ESTIMATORS.get(estimator) or estimator.split("/")
