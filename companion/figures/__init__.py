@@ -3,7 +3,7 @@
 from .anchor import free_scales, loss_landscapes
 from .anchor_scale import scale_curvature, scale_paths, scale_variances
 from .density_ratios import landing_scale, scale_valley
-from .infonce_ceiling import ceiling_against_k, certified, sandwich
+from .infonce_ceiling import ceiling_against_k, certified, sandwich, what_certifies
 from .large_k import between_dv_and_nwj, convergence, scale_cost
 from .practice import nu_trap, sample_curve, suite_errors
 from .proteins import (
@@ -62,5 +62,6 @@ __all__ = [
     "suite_errors",
     "trial_curves",
     "two_readings",
+    "what_certifies",
     "wrong_rows",
 ]

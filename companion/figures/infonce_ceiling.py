@@ -70,3 +70,29 @@ def certified(sizes: Sequence[int]) -> Figure:
     )
     axis.legend()
     return figure
+
+
+def what_certifies(table: pd.DataFrame) -> Figure:
+    """What a value certifies against the batch size, a panel for each mutual information.
+
+    ``table`` has columns ``bits``, ``loss``, ``batch``, ``kind`` ("exact value" or "lower limit")
+    and ``certified`` (bits).
+    """
+    levels = sorted(table["bits"].unique())
+    figure, axes = plt.subplots(
+        1, len(levels), figsize=(7.2, 4.0), layout="constrained", squeeze=False
+    )
+    names = list(table["loss"].unique())
+    for axis, bits in zip(axes[0], levels, strict=True):
+        for name, color in zip(names, (INK, BLUE, "#31a354", RED), strict=False):
+            part = table[(table["bits"] == bits) & (table["loss"] == name)]
+            for kind, style in (("exact value", "--"), ("lower limit", "-")):
+                line = part[part["kind"] == kind]
+                label = name if kind == "lower limit" else None
+                axis.plot(line["batch"], line["certified"], style, color=color, lw=1.4, label=label)
+        axis.axhline(bits, color=GREY, ls=":", lw=1)
+        axis.set_xscale("log", base=2)
+        axis.set(xlabel="batch size B", ylim=(0, bits * 1.08), title=f"I = {bits:g} bits")
+    axes[0, 0].set_ylabel("certified (bits)")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
