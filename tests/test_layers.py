@@ -162,7 +162,7 @@ def test_the_import_reader_sees_imports():
     """So that the tests above cannot pass by seeing nothing."""
     assert imports_of("mi_lib.ceiling") == {"mi_lib.validate"}
     assert {"mi_lib.bounds", "mi_lib.alphabet", "mi_lib.scoring"} <= imports_of("mi_lib.finite")
-    assert "mi_lib.finite" in imports_of("companion.claims.infonce_ceiling")
+    assert "mi_lib.ceiling" in imports_of("companion.printed_bound")
     assert "companion.scoreboard" in imports_of("companion.__main__")
     assert "mi_lib.inference.command" in imports_of("mi_lib.__main__")
 

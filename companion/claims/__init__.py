@@ -9,9 +9,6 @@ __all__ = ["Claim", "Outcome", "Part", "all_claims", "get", "run_all", "show"]
 
 # In the order of the book; importing a module registers its claims.
 CHAPTERS = (
-    "infonce_ceiling",
-    "ceiling_proofs",
-    "sharp_ceiling",
     "anchor_scale",
     "scale_variance",
     "scale_misfit",
