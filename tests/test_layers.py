@@ -44,6 +44,7 @@ LAYERS = [
     "companion.symbolic",
     "companion.arbitrary_rules",
     "companion.adversary",
+    "companion.alpha_map",
     "companion.batches",
     "companion.gaussian_pair",
     "companion.table_1",

@@ -14,7 +14,7 @@ from scipy.special import logsumexp, softmax
 
 from mi_lib.alphabet import Alphabet
 
-from ..adversary import binomial_pmf
+from .adversary import binomial_pmf
 
 _LN2 = math.log(2)
 
