@@ -848,7 +848,7 @@ GROUPS = [
         [
             ("    hold(stage)\n", ""),
             ("if path in HELD or fcntl is None:", "if fcntl is None:"),
-            ("fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB"),
+            ("fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_UN"),
             ("HELD[path] = file", "pass"),
         ],
     ),
