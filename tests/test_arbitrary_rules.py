@@ -6,6 +6,8 @@ import sympy as sp
 from companion.arbitrary_rules import (
     arbitrary_rule,
     homogeneous,
+    in_ratios,
+    induced_rule,
     printed_rules,
     simplex,
     tangent,
@@ -59,6 +61,25 @@ def test_simplex_sums_to_one_and_homogeneous_keeps_the_rule_there():
     for rule in (printed_rules(eta)["log"], printed_rules(eta)["KLIEP"]):
         pairs = zip(rule, homogeneous(rule, eta), strict=True)
         assert [on_simplex(a - b, eta) for a, b in pairs] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_rule_in_ratios_is_spelt_out_at_the_report_of_these_ratios(classes):
+    found = in_ratios(classes)
+    assert [reduce(a - b) for a, b in zip(found.eta, simplex(found.rho), strict=True)] == (
+        [0] * classes
+    )
+    risk = sum(e * loss for e, loss in zip(found.eta, found.losses, strict=True))
+    assert reduce(found.psi * found.eta[0] + risk) == 0
+    for r, induced in zip(found.rho, found.induced[1:], strict=True):
+        assert reduce(induced + sp.diff(found.psi, r)) == 0
+
+
+def test_the_slopes_of_an_induced_rule_are_its_second_derivatives():
+    found = induced_rule(3)
+    for z, loss in enumerate(found.losses[1:]):
+        for y, e in enumerate(found.eta[1:]):
+            assert reduce(sp.diff(loss, e) * found.eta[0] + found.hessian[z, y]) == 0
 
 
 def test_squared_error_on_the_own_class_is_proper_for_two_classes_only():
