@@ -14,6 +14,7 @@ from jaxtyping import Float
 from scipy import stats
 from torch import Tensor, nn
 
+from .archives import all_finite, read_arrays
 from .batches import Batch, Side, as_batch, length, moved, part_of
 from .diagnostics import Diagnostic, check_batches
 from .losses import Loss
@@ -216,22 +217,56 @@ class CriticFit:
             raise ValueError(f"{path} does not exist or is not a file")
         critic = TwoEncoders(*critic, loss.temperature) if isinstance(critic, tuple) else critic
         try:
-            with np.load(path, allow_pickle=False) as file:
-                meta = json.loads(str(file["meta"]))
-                known = critic.state_dict()
-                state = {k: torch.from_numpy(file[f"critic/{k}"]).to(v) for k, v in known.items()}
-            stored, values = meta["loss"], meta["values"]
-            values["diagnostics_"] = [Diagnostic(**found) for found in values["diagnostics_"]]
-            values["interval_"] = tuple(values["interval_"])
-            values["curve_"] = [tuple(point) for point in values["curve_"]]
-            critic.load_state_dict(state)
+            arrays = read_arrays(path)
+            meta = json.loads(str(arrays.pop("meta")))
+            stored, values = meta["loss"], _values_of(meta["values"])
+            state = _state_of(critic, arrays)
         except Exception:  # damage can surface anywhere: in the archive, an array, a shape
             raise ValueError(
                 f"{path} is damaged, not saved by a CriticFit, or of a critic of another shape"
             ) from None
         if stored != repr(loss):
             raise ValueError(f"{path} was trained with {stored}, not with {loss!r}; pass that")
+        critic.load_state_dict(state)
         return CriticFit(critic.eval(), loss, **values)
+
+
+def _values_of(stored: dict) -> dict[str, Any]:
+    """The attributes of a fit, each of its type; an exception where one is not."""
+    values = dict(stored)
+    values["diagnostics_"] = [Diagnostic(**found) for found in values["diagnostics_"]]
+    values["interval_"] = low, high = tuple(values["interval_"])
+    values["curve_"] = [(step, value) for step, value in values["curve_"]]
+    nats_per(values["unit"])
+    kinds = {"unit": str, "reports_": str, "stopped_": str, "interval_": tuple}
+    kinds |= dict.fromkeys(("pairs_", "held_out_", "steps_"), int)
+    kinds |= dict.fromkeys(("curve_", "diagnostics_"), list)
+    kinds |= dict.fromkeys(("bound_", "certified_"), float | int | None)
+    names = [n for n in CriticFit.__dataclass_fields__ if n not in ("critic", "loss")]
+    if values.keys() != set(names) or any(
+        not isinstance(values[n], kinds.get(n, float | int)) or values[n] != values[n]
+        for n in names
+    ):
+        raise TypeError("a value of another type, or NaN")
+    rest = [low, high, *(v for point in values["curve_"] for v in point)]
+    rest += [found.value for found in values["diagnostics_"]]
+    if any(not isinstance(v, float | int) or math.isnan(v) for v in rest):
+        raise TypeError("a number that is none")
+    return values
+
+
+def _state_of(critic: nn.Module, arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
+    """Weights for this critic, of its names, shapes and kinds of numbers."""
+    known = {f"critic/{name}": value for name, value in critic.state_dict().items()}
+    if known.keys() != arrays.keys() or not all_finite(arrays):
+        raise ValueError("other weights, or such as are no numbers")
+    state = {}
+    for name, value in known.items():
+        part = torch.from_numpy(arrays[name])
+        if part.shape != value.shape or part.is_floating_point() != value.is_floating_point():
+            raise ValueError("weights of another shape")
+        state[name.removeprefix("critic/")] = part.to(value)
+    return state
 
 
 def _columns(values: Any) -> Any:

@@ -2,7 +2,7 @@
 
 ``python -m tools.mutate`` applies them one at a time to a module in memory and runs the tests; a
 mutation that no test notices is a hole in the tests and fails ``make test``. An entry is (text of
-the module, which must occur exactly once, what it becomes).
+the module, which must occur exactly once, what it becomes). More lists are in ``mutations_*.py``.
 """
 
 from typing import NamedTuple

@@ -37,6 +37,7 @@ def test_folds_hold_out_every_pair_once_and_share_nothing(n, count):
     folds = make_folds(n, count, 0)
     assert sorted(np.concatenate([f.held_out for f in folds])) == list(range(n))
     assert len({len(f.training) for f in folds}) == 1
+    assert all(0.1 < len(f.validation) / (n - len(f.held_out)) < 0.2 for f in folds)
     for fold in folds:
         whole = np.concatenate([fold.training, fold.validation, fold.held_out])
         assert sorted(whole) == list(range(n))

@@ -17,6 +17,7 @@ ROOT = Path(mi_lib.__file__).parents[1]
 LAYERS = [
     "mi_lib.validate",
     "mi_lib.devices",
+    "mi_lib.archives",
     "mi_lib.ceiling",
     "mi_lib.bounds",
     "mi_lib.scoring",

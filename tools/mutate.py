@@ -1,4 +1,4 @@
-"""Apply each deliberate error of tests/mutations.py and see that the named tests notice.
+"""Apply each deliberate error of tests/mutations*.py and see that the named tests notice.
 
     python -m tools.mutate                 # all
     python -m tools.mutate mi_lib.fit      # those of some modules
@@ -23,7 +23,10 @@ from pathlib import Path
 from tools.project import ROOT
 
 sys.path.insert(0, str(ROOT / "tests"))
-from mutations import GROUPS, Group
+from mutations import Group
+
+FILES = sorted(path.stem for path in (ROOT / "tests").glob("mutations*.py"))
+GROUPS = [Group(*group) for name in FILES for group in importlib.import_module(name).GROUPS]
 
 HEAVY = (
     "_pytest.assertion.rewrite",

@@ -158,6 +158,8 @@ def score_new(member: Member, x: list[Column], y: list[Column]) -> Float[np.ndar
     return split.within(calibration.apply(member.slopes, raw), rows, partners(len(rows), 0))[:, 0]
 
 
+@torch.inference_mode(False)
+@torch.enable_grad()
 def cross_fit(
     problems: list[tuple[list[Column], list[Column]]], plan: Plan, subsample: float = 1.0
 ) -> list[Scored]:

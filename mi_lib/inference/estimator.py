@@ -31,7 +31,8 @@ class MIEstimator(BaseEstimator):
     unit : {"bits", "nats"}
         Of all values.
     random_state : int, numpy.random.RandomState or None
-        A seed; the same one gives the same result on the same machine.
+        A seed; the same one gives the same result on the same machine. None draws one from the
+        system, not from numpy's global stream.
     confidence : float
         Of ``interval_`` and ``lower_bound_``.
     folds : int
@@ -71,6 +72,13 @@ class MIEstimator(BaseEstimator):
         The held-out Donsker-Varadhan value of the same critic, an estimate.
     diagnostics_ : list
         Checks, each with ``name``, ``value``, ``expected``, ``ok`` and ``advice``.
+
+    Notes
+    -----
+    A fit neither relies on nor changes the caller's default dtype and device, gradient mode, random
+    streams or number of threads. One thing is torch's and stays: its products start threads, which
+    a process forked afterwards lacks and waits for. Start worker processes before the first fit, or
+    with ``multiprocessing.get_context("spawn")``, or call ``torch.set_num_threads(1)`` first.
 
     Examples
     --------
@@ -122,7 +130,9 @@ class MIEstimator(BaseEstimator):
         if n // self.folds < 10:
             raise ValueError(f"{n} pairs in {self.folds} folds leave fewer than 10 in a fold")
         device = _device(self.device)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        # None: a seed of its own, so that the caller's global stream stays where it is.
+        state = np.random.RandomState() if self.random_state is None else self.random_state
+        seed = int(check_random_state(state).randint(2**31 - 1))
         return crossfit.plan_for(n, seed, str(device), folds=self.folds, seeds=self.seeds, **given)
 
     def fit(self, x: Any, y: Any) -> "MIEstimator":

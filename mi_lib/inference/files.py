@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
+
+from ..archives import read_arrays
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -59,8 +60,7 @@ def _parquet(path: Path) -> pd.DataFrame:
 def _npz(path: Path) -> pd.DataFrame:
     """Each one-dimensional array is a column, each column of array ``a`` becomes ``a[j]``."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = read_arrays(path)
     except Exception:  # a damaged archive raises errors of many kinds
         raise ValueError(
             f"{path} is not an NPZ file of plain arrays (object arrays would need pickle, "

@@ -42,6 +42,12 @@ class RatioNetwork(Separable):
         last[: len(self.seeds)] = 0  # f and a
         last[:, :, -1] = 0  # b, too
 
+    def _uniform(self, fan_in: int, *shape: int) -> Float[Tensor, "s ..."]:
+        """The draws of `Critic` in single precision, whatever the caller's default is."""
+        bound, kind = 1 / math.sqrt(fan_in), torch.float32
+        draws = [torch.rand(shape, generator=g, device="cpu", dtype=kind) for g in self._generators]
+        return (2 * torch.stack(draws) - 1) * bound
+
     def towers(self, x: Tensor, y: Tensor, which: slice = slice(None)) -> tuple[Tensor, Tensor]:
         """Outputs [m, b, e + 1] of both sides, of the members ``which``."""
         x, y = (torch.cat([z, _square(z)], -1) for z in (x, y))

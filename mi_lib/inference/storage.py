@@ -1,6 +1,7 @@
 """A fitted estimator in one NPZ file of plain arrays: no pickle, nothing to execute."""
 
 import json
+import math
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..archives import all_finite, read_arrays
 from ..diagnostics import Diagnostic
-from .crossfit import Member, Plan
+from ..validate import nats_per
+from .crossfit import Member, Plan, score_new
 from .encoding import Encoder, Indicators, NormalScore
 from .network import RatioNetwork
-from .parametric import ClassRatio, CopulaRatio, CountRatio, ParametricRatio
+from .parametric import MOST_CELLS, ClassRatio, CopulaRatio, CountRatio, ParametricRatio
 from .ratio_limits import Limits
 from .splits import Split
 from .table import Column
@@ -26,6 +29,8 @@ RATIOS = {
     ClassRatio: {n: n for n in ("centres", "whites", "log_shares")} | {"letters": "symbol_side"},
     CopulaRatio: {n: n for n in ("x_map", "y_map", "rho", "x_white", "y_white", "freedom")},
 }
+WHOLE = ("folds", "seeds", "hidden", "batch", "steps", "permutations", "random_state")
+PARAMETERS = {"unit", "confidence", "stability", "device", *WHOLE}
 
 
 def save(est: Any, path: Path) -> Path:
@@ -80,16 +85,81 @@ def load(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if not path.is_file():
         raise ValueError(f"{path} does not exist or is not a file")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        meta = json.loads(str(arrays["meta"]))
+        arrays = read_arrays(path)
+        meta = json.loads(str(arrays.pop("meta")), parse_constant=_refuse)
         if meta["format"] != FORMAT:
             raise ValueError("another format")
+        _check(meta, arrays)
         return _fitted(meta, arrays)
     except Exception:  # damage can surface anywhere: in the archive, an array, a shape
         raise ValueError(
             f"{path} is damaged, or not an estimator saved by this version; fit and save again"
         ) from None
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(f"{word} among the numbers")
+
+
+def _check(meta: dict, arrays: dict[str, np.ndarray]) -> None:
+    """Types of what is read as it is, and sizes that the arrays must have; an exception else."""
+    given, values = meta["parameters"], meta["values"]
+    nats_per(given["unit"])
+    _numbers([given["confidence"], *meta["interval"], *meta["growth"]])
+    _numbers([v for k, v in values.items() if v is not None or k not in ("half_", "p_value_")])
+    for look in meta["curve"]:
+        _numbers(look)
+    _whole(meta["pairs"], meta["steps"], *(v for k, v in meta["plan"].items() if k != "device"))
+    _whole(*(given[name] for name in WHOLE if given[name] is not None))
+    for found in meta["diagnostics"]:
+        _numbers([found["value"]])
+        _all_are(str, found["name"], found["expected"], found["advice"])
+        _all_are(bool, found["ok"])
+    _all_are(str, given["device"])
+    _all_are(bool, given["stability"])
+    for name, symbols in (column for side in meta["columns"] for column in side):
+        _all_are(str, name)
+        _all_are(str if symbols and isinstance(symbols[0], str) else float, *(symbols or []))
+    x_dim, y_dim, hidden, embedding = meta["critic"]["sizes"]
+    _whole(x_dim, y_dim, hidden, embedding, *meta["critic"]["seeds"])
+    m, folds = len(meta["critic"]["seeds"]), len(meta["members"])
+    shapes = {
+        "first_x": (m, 2 * x_dim, hidden),
+        "first_y": (m, 2 * y_dim, hidden),
+        "bias_x": (m, 1, hidden),
+        "bias_y": (m, 1, hidden),
+        "weights.0": (2 * m, hidden, hidden),
+        "weights.1": (2 * m, hidden, embedding + 1),
+        "biases.0": (2 * m, 1, hidden),
+        "biases.1": (2 * m, 1, embedding + 1),
+    }
+    shapes = {f"critic/{name}": shape for name, shape in shapes.items()}
+    shapes |= {"pmi": (meta["pairs"],), "slopes": (folds, 3)}
+    if (
+        given.keys() != PARAMETERS
+        or values.keys() != set(PLAIN)
+        or len(meta["interval"]) != 2
+        or len(meta["growth"]) != 2
+        or len(meta["columns"]) != 2
+        or any(arrays[name].shape != shape for name, shape in shapes.items())
+        or not all_finite(arrays)
+    ):
+        raise ValueError("parts that do not belong together")
+
+
+def _numbers(values: list) -> None:
+    if any(not isinstance(v, int | float) or isinstance(v, bool) for v in values):
+        raise TypeError("no number")
+
+
+def _whole(*values: Any) -> None:
+    if any(not isinstance(v, int) or isinstance(v, bool) or v < 0 for v in values):
+        raise TypeError("no whole number")
+
+
+def _all_are(kind: type, *values: Any) -> None:
+    if any(not isinstance(v, kind) for v in values):
+        raise TypeError(f"no {kind.__name__}")
 
 
 def _fitted(meta: dict, arrays: dict) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -147,7 +217,27 @@ def _members(meta: dict, arrays: dict, slopes: np.ndarray) -> list[Member]:
         limits = Limits(own["limits/x"], own["limits/y"], float(own["limits/least"]))
         split = Split(None, *encoders, _ratio(own), limits)
         made.append(Member(split, critic, slice(first, last), slopes[k]))
+        _whole(first, last)
+        _try(made[-1], meta["columns"])
     return made
+
+
+def _try(member: Member, columns: list) -> None:
+    """Score one pair for each combination of symbols: what does not fit together fails here, and
+    not in the caller's hands."""
+    sizes = [[len(symbols or "-") for _, symbols in side] for side in columns]
+    rows = np.arange(max(2, *(min(math.prod(side), MOST_CELLS) for side in sizes)))
+    sides = []
+    for side, own in zip(columns, sizes, strict=True):
+        codes = np.unravel_index(rows % min(math.prod(own), MOST_CELLS), own)
+        sides.append(
+            [
+                Column(name, code if symbols else np.zeros(len(rows)), symbols)
+                for (name, symbols), code in zip(side, codes, strict=True)
+            ]
+        )
+    if not np.isfinite(score_new(member, *sides)).all():
+        raise ValueError("scores that are no numbers")
 
 
 def _ratio(own: dict) -> ParametricRatio:
