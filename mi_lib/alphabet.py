@@ -22,9 +22,16 @@ from .validate import nats_per
 Numbers = Sequence[Any] | np.ndarray
 
 
+def _as_array(values: Numbers) -> np.ndarray:
+    try:
+        return np.array(values, dtype=object)
+    except RuntimeError:  # a tensor with a gradient, or on another device
+        raise ValueError("a tensor cannot be read; pass one number per symbol") from None
+
+
 def _as_numbers(values: Numbers, name: str, exact: bool) -> np.ndarray:
     """Nonnegative finite numbers: float64, or sympy objects when ``exact``."""
-    array = np.array(values, dtype=object)
+    array = _as_array(values)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} has shape {array.shape}; pass one number per symbol")
     if exact:
@@ -42,7 +49,7 @@ def is_exact(*groups: Numbers) -> bool:
     """Whether exact numbers are among the entries; mixing them with floats is refused."""
     if all(isinstance(g, np.ndarray) and g.dtype.kind in "fiu" for g in groups):
         return False
-    entries = [v for group in groups for v in np.array(group, dtype=object).ravel()]
+    entries = [v for group in groups for v in _as_array(group).ravel()]
     exact = any(isinstance(v, sp.Basic | Fraction) for v in entries)
     if exact and any(isinstance(v, float | np.floating) for v in entries):
         raise ValueError("floats and exact numbers are mixed; make all of them sympy numbers")

@@ -170,7 +170,7 @@ def _tensor(values: Any, name: str) -> Tensor:
     """Rows as a tensor; one column where there is one dimension."""
     values = values.to_numpy() if hasattr(values, "to_numpy") else values
     try:
-        tensor = torch.as_tensor(np.asarray(values) if isinstance(values, list) else values)
+        tensor = _made_here(np.asarray(values) if isinstance(values, list) else values)
     except (TypeError, ValueError):
         raise ValueError(f"{name} cannot be read as numbers; encode it first") from None
     tensor = tensor.detach().cpu()
@@ -266,13 +266,18 @@ def as_batch(found: Any) -> Batch:
 
 def _side(part: Any) -> Side:
     if isinstance(part, Mapping) and part:
-        return {key: torch.as_tensor(value) for key, value in part.items()}
+        return {key: _made_here(value) for key, value in part.items()}
     if not isinstance(part, Tensor | np.ndarray) or part.ndim == 0:
         raise ValueError(
             f"a side of a batch is a {type(part).__name__}; pass a tensor or array whose first "
             "dimension counts the pairs, or a mapping of them"
         )
-    return torch.as_tensor(part)
+    return _made_here(part)
+
+
+def _made_here(values: Any) -> Tensor:
+    """A tensor as it is, anything else as one in main memory, whatever the default device is."""
+    return values if isinstance(values, Tensor) else torch.as_tensor(values, device="cpu")
 
 
 def _equal(batches: Iterable[Batch]) -> list[Batch]:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from .validate import nats_per, nonnegative_array
+from .validate import nats_per, nonnegative_array, plain_array
 
 # The trapezoidal rule in s = log t: the integrand of `infonce_ceiling` is analytic and bounded for
 # |Im s| < pi/2, so the error falls like exp(-pi^2 / step): 1e-34 at a step of 1/8.
@@ -26,7 +26,7 @@ Answer = Float[np.ndarray, "..."] | float
 
 def tuple_sizes(k: ArrayLike) -> Float[np.ndarray, "..."]:
     """K as floats, refused where one is not a whole number of at least 1."""
-    sizes = np.asarray(k)
+    sizes = plain_array(k, "k")
     if sizes.dtype.kind not in "iu" or (sizes < 1).any():
         raise ValueError(f"k={k!r} must be whole numbers >= 1: the number of points in a tuple")
     return sizes.astype(float)
@@ -65,6 +65,7 @@ def prior_entropy(k: ArrayLike, nu: ArrayLike = 0.0, unit: str = "bits") -> Answ
     return float(entropy) if entropy.ndim == 0 else entropy
 
 
+@np.errstate(under="ignore")  # what vanishes is meant to
 def infonce_ceiling(kl: ArrayLike, k: ArrayLike, nu: ArrayLike = 0.0, unit: str = "bits") -> Answer:
     r"""The largest :math:`D_{K,\nu}`, hence value of InfoNCE(-anchor), at a given KL divergence.
 

@@ -49,7 +49,14 @@ class TwoEncoders(nn.Module):
 
 def scores_of(critic: nn.Module, batch: Batch) -> Float[Tensor, "b b"]:
     """The critic's scores of a batch, refused where they are no square matrix."""
-    scores, b = critic(*batch), length(batch[0])
+    b = length(batch[0])
+    try:
+        scores = critic(*batch)
+    except torch.OutOfMemoryError:
+        raise
+    except (RuntimeError, IndexError) as error:
+        shapes = " and ".join(map(_shape, batch))
+        raise ValueError(f"the critic cannot score x and y of {shapes}: {error}") from error
     if not isinstance(scores, Tensor) or scores.shape != (b, b):
         shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
         raise ValueError(
@@ -57,6 +64,12 @@ def scores_of(critic: nn.Module, batch: Batch) -> Float[Tensor, "b b"]:
             " scores[i, j] = c(x_i, y_j)"
         )
     return scores
+
+
+def _shape(side: Side) -> str:
+    if isinstance(side, Mapping):
+        return str({key: tuple(value.shape) for key, value in side.items()})
+    return str(tuple(side.shape))
 
 
 @dataclass

@@ -42,6 +42,11 @@ class Training:
         self.weights = [p for p in both if p.requires_grad]
         if not self.weights:
             raise ValueError("the critic has no parameters that require a gradient; nothing trains")
+        if any(w.is_inference() for w in self.weights):
+            raise ValueError(
+                "the critic's weights were made inside torch.inference_mode and can have no "
+                "gradient; make the critic outside of it"
+            )
         self.encoders = isinstance(critic, TwoEncoders) and critic.temperature is loss.temperature
         self.rank, self.ranks = ranks.rank_and_ranks()
         self.of_embeddings = loss if self.ranks == 1 else loss.over_ranks

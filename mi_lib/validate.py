@@ -51,9 +51,17 @@ def real_number(value: Any, name: str, at_least: float = -math.inf) -> Any:
     return value
 
 
+def plain_array(values: Any, name: str) -> np.ndarray:
+    """``values`` as an array; a tensor that numpy cannot see into is refused."""
+    try:
+        return np.asarray(values)
+    except RuntimeError:  # with a gradient, or on another device
+        raise ValueError(f"{name} is a tensor; pass {name}.detach().cpu(), or numbers") from None
+
+
 def nonnegative_array(values: Any, name: str) -> np.ndarray:
     """``values`` as a float array, refused when an entry is NaN or negative (inf is allowed)."""
-    array = np.asarray(values, dtype=float)
+    array = plain_array(values, name).astype(float)
     if np.isnan(array).any():
         raise ValueError(f"{name} contains NaN; pass numbers >= 0")
     if (array < 0).any():

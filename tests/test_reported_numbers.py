@@ -222,7 +222,7 @@ def test_a_network_that_never_helps_is_left_out():
     columns = [table.read(values, "x") for values in rng.standard_normal((2, 120))]
     fold = make_folds(120, 2, 0)
     stack = crossfit.stack_of([splits.prepare([columns[0][0]], columns[1], f) for f in fold], "cpu")
-    fitted = network.train(stack, 1, 0, 64, 16, 60, rate=0.1)
+    fitted = network.train(stack, 1, 0, 64, 16, 10, rate=0.1)
     assert (np.array(fitted.curve).argmin(0) == 0).all()
     with torch.no_grad():
         rows = stack.training

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -129,7 +128,7 @@ class MIEstimator(BaseEstimator):
             raise ValueError(f"confidence={self.confidence!r} is not between 0 and 1; try 0.95")
         if n // self.folds < 10:
             raise ValueError(f"{n} pairs in {self.folds} folds leave fewer than 10 in a fold")
-        device = _device(self.device)
+        device = pick_device(self.device)
         # None: a seed of its own, so that the caller's global stream stays where it is.
         state = np.random.RandomState() if self.random_state is None else self.random_state
         seed = int(check_random_state(state).randint(2**31 - 1))
@@ -238,18 +237,6 @@ class MIEstimator(BaseEstimator):
         est = MIEstimator(**parameters)
         vars(est).update(fitted)
         return est
-
-
-def _device(name: Any) -> torch.device:
-    """The device of that name, if a tensor can be put there."""
-    try:
-        device = pick_device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError, TypeError, NotImplementedError):
-        raise ValueError(
-            f"device={name!r} cannot be used here; pass 'auto', 'cpu', or one that torch can use"
-        ) from None
-    return device
 
 
 def _empty(columns: list[table.Column]) -> list[table.Column]:

@@ -54,7 +54,7 @@ def mi_matrix(values: Any, **parameters) -> MIMatrix:
     (3, 3)
     """
     for name in ("stability", "permutations"):
-        if parameters.get(name):
+        if parameters.get(name) not in (None, False):  # 0 is False
             raise ValueError(f"{name}={parameters[name]!r}: a matrix has none; fit a single pair")
     est = MIEstimator(**({"seeds": 1} | parameters))
     unit = nats_per(est.unit)

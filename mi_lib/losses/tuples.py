@@ -39,6 +39,10 @@ class Loss(nn.Module):
         super().__init__()
         if not isinstance(temperature, Tensor) and not real_number(temperature, "temperature") > 0:
             raise ValueError(f"temperature={temperature!r} must be > 0: it divides the scores")
+        if isinstance(temperature, Tensor) and temperature.numel() != 1:
+            raise ValueError(f"temperature has shape {tuple(temperature.shape)}; pass one number")
+        if not isinstance(check, bool):
+            raise ValueError(f"check={check!r} is neither True nor False")
         self.temperature, self.check = temperature, check
 
     def objective(self, scores: objectives.Rows) -> objectives.Loss:
@@ -49,6 +53,11 @@ class Loss(nn.Module):
         """The loss of a score matrix, or of embeddings of x and of y."""
         if other is not None:
             scores = self._products(scores, other)
+        refuse_other_than_floats(scores, "scores")
+        if scores.ndim < 2:
+            raise ValueError(
+                f"scores have shape {tuple(scores.shape)}; pass a matrix of critic values"
+            )
         scores = self._looked_at(single(scores), "scores")
         with torch.autocast(scores.device.type, enabled=False):
             return self.objective(scores)
@@ -60,10 +69,17 @@ class Loss(nn.Module):
         )
 
     def _products(self, x: Tensor, y: Tensor) -> Float[Tensor, "... b n"]:
+        for side in (x, y):
+            refuse_other_than_floats(side, "embeddings")
         if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
             raise ValueError(
                 f"embeddings have shapes {tuple(x.shape)} and {tuple(y.shape)}; pass [B, e] for "
                 "both, with equal width e, or one score matrix"
+            )
+        if x.shape[:-2] != y.shape[:-2] or x.dtype != y.dtype:
+            raise ValueError(
+                f"embeddings have shapes {tuple(x.shape)}, {tuple(y.shape)} and dtypes {x.dtype}, "
+                f"{y.dtype}; pass equal leading dimensions and one dtype"
             )
         return x @ y.mT / self.temperature
 
@@ -84,6 +100,14 @@ class Loss(nn.Module):
     def certified(self, loss: float, pairs: int) -> float | None:
         """The largest such bound that is known, in nats."""
         return self.bound(loss, pairs)
+
+
+def refuse_other_than_floats(values: Any, what: str) -> None:
+    """A ValueError for what is no tensor of real floats: torch would name an operation of its
+    own."""
+    if not isinstance(values, Tensor) or not values.is_floating_point():
+        kind = values.dtype if isinstance(values, Tensor) else type(values).__name__
+        raise ValueError(f"{what} are of {kind}; pass a tensor of floating-point numbers")
 
 
 def single(values: Tensor) -> Tensor:
@@ -162,7 +186,8 @@ class Tuples(Loss):
 
     def forward(self, scores: Tensor, other: Tensor | None = None) -> objectives.Loss:
         """The loss of a score matrix, or of embeddings of x and of y."""
-        if other is None or not self._side_of_blocks(scores, other):
+        both = isinstance(scores, Tensor) and isinstance(other, Tensor)
+        if not both or not self._side_of_blocks(scores, other):
             return super().forward(scores, other)
         x, y = scores, other
         objectives.rows_of(x.new_empty(()).expand(len(x), len(y)), self.contrast)
@@ -304,6 +329,8 @@ class InfoNCEAnchor(Tuples):
         **shared: Any,
     ):
         rule = Log() if rule is None else rule
+        if not callable(getattr(rule, "loss", None)):
+            raise ValueError(f"rule={rule!r} is no scoring rule; pass one of mi_lib, Log() say")
         super().__init__(summed=isinstance(rule, SUMMED) and k is None, **shared)
         self.nu, self.rule = _checked_weight(nu), rule
         self.k = None if k is None else whole_number(k, "k", 1)
