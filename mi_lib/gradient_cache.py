@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from .batches import Batch, length, part_of
+from .batches import Batch, as_batch, length, part_of
 from .devices import random_state, set_random_state
 from .validate import whole_number
 
@@ -48,6 +48,12 @@ def backward_in_chunks(
     The value of the loss, without graph.
     """
     whole_number(chunk, "chunk", 1)
+    if (
+        not isinstance(encoders, Sequence)
+        or [isinstance(e, nn.Module) for e in encoders] != [True] * 2
+    ):
+        raise ValueError(f"encoders={encoders!r}; pass two modules (f, g)")
+    batch = as_batch(batch)
     pieces = [
         (encoder, part_of(side, slice(first, first + chunk)))
         for encoder, side in zip(encoders, batch, strict=True)

@@ -209,6 +209,18 @@ def use_fit_critic():
     return spoilt(parameters | given).map(lambda drawn: lambda: call(**drawn))
 
 
+def use_chunks():
+    """One step on two encoders of two inputs each."""
+
+    def call(loss, x, y, chunk):
+        encoders = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
+        return mi_lib.backward_in_chunks(loss, encoders, (x, y), chunk)
+
+    rows = st.integers(4, 5).map(lambda b: torch.ones(b, 2))
+    given = {"loss": st.just(mi_lib.JS()), "x": rows, "y": rows, "chunk": st.integers(-1, 6)}
+    return st.fixed_dictionaries(given).map(lambda drawn: lambda: call(**drawn))
+
+
 SMALL = {
     "unit": UNIT,
     "random_state": st.integers(0, 9),
@@ -279,6 +291,7 @@ DOORS = {
     **{name: use_loss(name) for name in ("DV", "InfoNCE", "InfoNCEAnchor", "JS", "MINE", "NWJ")},
     **{name: use_critic(name) for name in ("Joint", "Separable")},
     "fit_critic": use_fit_critic(),
+    "backward_in_chunks": use_chunks(),
     "TABLE_1": use_table(),
     "MIEstimator": use_estimator(),
     "conditional_mi": plain("conditional_mi", x=arrays(), y=arrays(), z=arrays(), **TESTED),
