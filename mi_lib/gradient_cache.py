@@ -48,10 +48,7 @@ def backward_in_chunks(
     The value of the loss, without graph.
     """
     whole_number(chunk, "chunk", 1)
-    if (
-        not isinstance(encoders, Sequence)
-        or [isinstance(e, nn.Module) for e in encoders] != [True] * 2
-    ):
+    if [isinstance(encoder, nn.Module) for encoder in encoders] != [True, True]:
         raise ValueError(f"encoders={encoders!r}; pass two modules (f, g)")
     batch = as_batch(batch)
     pieces = [
