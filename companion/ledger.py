@@ -181,7 +181,8 @@ class Claim:
             raise ClaimError(f"{self.id}: {name}: {error}") from None
         sides = [f"{k} ∈ [{low}, {high}]" for k, (low, high) in box.items()]
         sides += [f"{k} = {v[0]}, …, {v[-1]}" for k, v in (over or {}).items()]
-        found = f"{', '.join(sides)}: {cover.boxes:,} boxes cover it, each above 0"
+        boxes = f"{cover.boxes:,} boxes cover it, each" if cover.boxes > 1 else "one box covers it,"
+        found = f"{', '.join(sides)}: {boxes} above 0"
         fails = ""
         if wrong:
             exact = {k: v for k, v in wrong[2].items() if k in (over or {})}
