@@ -9,8 +9,6 @@ __all__ = ["Claim", "Outcome", "Part", "all_claims", "get", "run_all", "show"]
 
 # In the order of the book; importing a module registers its claims.
 CHAPTERS = (
-    "large_k",
-    "generalised_dv",
     "density_ratios",
     "density_simplex",
     "density_cases",
