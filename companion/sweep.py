@@ -175,6 +175,7 @@ def sweep(
     ended, deaths = workers.Ended(), Counter[str]()
     futures: dict[Future, Piece] = {}
     failed: list[str] = []
+    left_to_others: list[str] = []
 
     def hand_over(piece: Piece) -> None:
         try:
@@ -202,6 +203,7 @@ def sweep(
                         continue
                     error = RuntimeError(f"its worker died {LIVES} times (killed, or no memory)")
                 if isinstance(error, ownership.BusyError):
+                    left_to_others.append(piece.key)
                     note = f"left to {error}"
                 elif error is not None:
                     failed.append(piece.key)
@@ -219,6 +221,11 @@ def sweep(
             raise
     if executor is None:
         pool.shutdown()
+    if left_to_others:
+        say(
+            f"{len(left_to_others)} of {len(todo)} pieces are left to other workers, which claim "
+            "them; the same command says later whether they are there."
+        )
     if failed:
         say(
             f"{len(failed)} of {len(todo)} pieces failed: {', '.join(failed)}. The others are "

@@ -158,6 +158,7 @@ def test_what_a_killed_sweep_left_is_removed_by_the_next_one(tmp_path):
     said = []
     assert sweep.sweep(pieces(3), counting([]), tmp_path, CODE, Here(), say=said.append) == 0
     assert any("p2: left to process" in line for line in said)
+    assert said[-1].startswith("1 of 2 pieces are left to other workers")
     kept = {"p2.csv.77.tmp", "p2.work", held.name, "p10.csv.77.tmp", "p0.csv", "p1.csv"}
     assert {path.name for path in folder.rglob("*") if path.is_file()} == kept
 
