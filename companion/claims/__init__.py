@@ -23,7 +23,6 @@ CHAPTERS = (
     "staircase_ablations",
     "staircase_fresh",
     "decodable",
-    "self_supervised",
     "self_supervised_runs",
     "proteins",
 )

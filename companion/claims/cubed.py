@@ -1,5 +1,4 @@
-r"""What the cube of the Gaussian task does to means of r: a proposition, and what stored critics
-show of it (ours).
+r"""What the cube of the Gaussian task does to means of r, as stored critics show it (ours).
 
 Under q0 X and Y are independent. Let :math:`Y = Z^3` with Z Gaussian. Where a score grows along
 some directions of y, as that of a ReLU critic does, :math:`\mathbb{E}_{q_0}[e^c]` is infinite: its
@@ -8,60 +7,14 @@ critics of the cubed task was written down after their tables had been seen, tha
 the cube before any of them.
 """
 
-import sympy as sp
-
-from mi_lib.critics import make_critic
-
-from ..experiments import slopes
-from ..experiments.slopes import DIM, FLAT
 from ..experiments.staircase_tables import MORE, at_level, plateaus, rmse_by_seed, stored
 from ..results import Interval, Stored, interval, paired
 from .experimental import when_complete, worse
-from .registry import Part, claim, extreme, identity
+from .registry import Part, claim, extreme
 
-SEEDS = 10  # random critics of each kind
 LEVELS = (4.0, 6.0, 8.0, 10.0)  # bits
 DIVERGES = 10.0  # bits of RMSE: as much as there is
 NUS = (("nu = 1", "anchor"), ("nu = K", "anchor:nu=k"))
-
-
-@claim(
-    "cube-leaves-no-mean",
-    item="Means of r on cubed data (ours)",
-    statement="Where a score grows linearly along a cone of directions of y, for x in a set of "
-    "positive probability, and Y is the cube of a Gaussian, the mean of r over negatives is "
-    "infinite, so that the population value of DV is minus infinity. Random critics of the "
-    "staircase, separable and joint, are of this kind; with layer normalisation their scores are "
-    "bounded.",
-    page="experiments/staircase",
-    recorded="holds",
-    twin={"power": 1},
-    twin_says="Y is Gaussian itself",
-)
-def no_mean(power: int = 3) -> list[Part]:
-    """The exponent of the integrand of E[e^{a |Z|^3}], and slopes of critics of the paper's size
-    with random weights."""
-    a, b, t = sp.symbols("a b t", positive=True)
-    exponent = sp.limit(a * t**power - b * t**2, t, sp.oo)
-    grows = 1.0 if exponent == sp.oo else -1.0
-    density = sp.exp(-(t**2) / 2) / sp.sqrt(2 * sp.pi)
-    third = 2 * sp.integrate(t**3 * density, (t, 0, sp.oo))
-    shares, bounded = [], []
-    for kind in ("separable", "joint"):
-        for normalise in (False, True):
-            critic = make_critic(kind, DIM, DIM, seeds=range(SEEDS), normalise=normalise)
-            for seed, slope in enumerate(slopes.slopes(critic)[0]):
-                place = f"{kind} critic, seed {seed}"
-                if normalise:
-                    bounded.append((-float(slope.abs().max()), place))
-                else:
-                    shares.append((float((slope > FLAT).double().mean()), place))
-    return [
-        Part(f"a t^{power} - b t^2 tends to infinity", "strict", grows, 0.0, 1, str(exponent)),
-        extreme("share of pairs whose score grows with |y|", "strict", shares, 0.0),
-        extreme("layer normalisation: minus the largest slope", "bound", bounded, FLAT),
-        identity("E|Z|^3 is finite", third - 2 * sp.sqrt(2 / sp.pi), role="support"),
-    ]
 
 
 def _growth(table: Stored, training: str, truth: float) -> dict[int, float]:
