@@ -53,6 +53,11 @@ def part_of(side: Side, part: slice) -> Side:
     return {k: v[part] for k, v in side.items()} if isinstance(side, Mapping) else side[part]
 
 
+def slices(pairs: int, size: int) -> list[slice]:
+    """Consecutive parts of so many pairs."""
+    return [slice(first, first + size) for first in range(0, pairs, size)]
+
+
 def share_of(count: int) -> slice:
     """This rank's share of a batch of so many pairs."""
     rank, ranks = rank_and_ranks()

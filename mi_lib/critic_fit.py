@@ -15,25 +15,42 @@ from scipy import stats
 from torch import Tensor, nn
 
 from .archives import all_finite, read_arrays
-from .batches import Batch, Side, as_batch, length, moved, part_of
+from .batches import Batch, Side, as_batch, length, moved, part_of, slices
 from .diagnostics import Diagnostic, check_batches
 from .losses import Loss
 from .validate import nats_per
 
 LEVEL = 0.95
 FORMAT = 1
+WHOLE = 1024  # pairs whose scores are looked at one by one; larger batches in equal parts
 
 
 class TwoEncoders(nn.Module):
-    r"""The critic of two encoders: :math:`c(x, y) = \langle f(x), g(y)\rangle / \tau`."""
+    r"""The critic of two encoders: :math:`c(x, y) = \langle f(x), g(y)\rangle / \tau`.
 
-    def __init__(self, f: nn.Module, g: nn.Module, temperature: float | Tensor = 1.0):
+    Where no gradient is asked for, they see at most ``chunk`` pairs at once.
+    """
+
+    def __init__(
+        self,
+        f: nn.Module,
+        g: nn.Module,
+        temperature: float | Tensor = 1.0,
+        chunk: int | None = None,
+    ):
         super().__init__()
-        self.f, self.g, self.temperature = f, g, temperature
+        self.f, self.g, self.temperature, self.chunk = f, g, temperature, chunk
+
+    def _encoded(self, encoder: nn.Module, side: Side) -> Tensor:
+        if self.chunk is None or torch.is_grad_enabled() or length(side) <= self.chunk:
+            return encoder(side)
+        return torch.cat(
+            [encoder(part_of(side, part)) for part in slices(length(side), self.chunk)]
+        )
 
     def embed(self, x: Side, y: Side) -> tuple[Float[Tensor, "b e"], Float[Tensor, "b e"]]:
         """The embeddings of both sides."""
-        left, right = self.f(x), self.g(y)
+        left, right = self._encoded(self.f, x), self._encoded(self.g, y)
         if left.ndim != 2 or left.shape != right.shape or len(left) != length(x):
             raise ValueError(
                 f"the encoders returned shapes {tuple(left.shape)} and {tuple(right.shape)} for "
@@ -72,6 +89,18 @@ def _shape(side: Side) -> str:
     return str(tuple(side.shape))
 
 
+def has_embeddings(critic: nn.Module, loss: Loss) -> bool:
+    """Whether a loss can be had of the critic's embeddings, without a matrix of scores."""
+    return isinstance(critic, TwoEncoders) and critic.temperature is loss.temperature
+
+
+def loss_of(critic: nn.Module, loss: Loss, batch: Batch) -> Tensor:
+    """The loss of a batch, of its embeddings where there are any."""
+    if has_embeddings(critic, loss):
+        return loss(*critic.embed(*batch))
+    return loss(scores_of(critic, batch))
+
+
 @dataclass
 class CriticFit:
     """A trained critic with its estimates on held-out pairs, in ``unit``.
@@ -86,7 +115,8 @@ class CriticFit:
     plug_in_, dv_ : float
         The mean of c over pairs; that less `scale_`.
     scale_ : float
-        Log of the mean of r over negatives: 0 for the true ratio.
+        Log of the mean of r over negatives: 0 for the true ratio. In batches of more than 1,024
+        pairs the negatives are taken, here and for the checks, from parts of at most so many.
     bound_, certified_ : float or None
         The lower bound of I that the loss's own value is, and the least I that this value allows
         (`certified_kl`) at its lower 95 % limit over held-out batches; None where there is none.
@@ -131,19 +161,18 @@ class CriticFit:
         most: int,
     ) -> "CriticFit":
         """Evaluate a critic, in its evaluation mode, on held-out batches of one size."""
-        per, matrices = nats_per(unit), []
-        losses = []
-        for batch in held_out:
-            scores = scores_of(critic, batch)
-            losses.append(float(loss(scores)))
-            matrices.append(scores.double().cpu().numpy())
-        values, pairs = _values(matrices), len(matrices[0])
-        losses = np.array(losses)
+        per, pairs = nats_per(unit), length(held_out[0][0])
+        found = [_evaluated(critic, loss, batch) for batch in held_out]
+        losses, parts = np.array([value for value, _ in found]), [part for _, part in found]
+        matrices = sum(parts, [])
+        values = _values(matrices)
         worst = losses.mean() + stats.t.isf(1 - LEVEL, len(losses) - 1) * stats.sem(losses)
         bound, certified = loss.bound(losses.mean(), pairs), loss.certified(worst, pairs)
         jack = [
-            _reported(loss, _values(matrices[:i] + matrices[i + 1 :]), np.delete(losses, i), pairs)
-            for i in range(len(matrices))
+            _reported(
+                loss, _values(sum(parts[:i] + parts[i + 1 :], [])), np.delete(losses, i), pairs
+            )
+            for i in range(len(parts))
         ]
         value = _reported(loss, values, losses, pairs)
         reach = stats.t.isf((1 - LEVEL) / 2, len(jack) - 1) * math.sqrt(
@@ -163,7 +192,7 @@ class CriticFit:
             None if certified is None else certified / per,
             loss.reports,
             pairs,
-            pairs * len(matrices),
+            pairs * len(parts),
             step,
             steps,
             curve,
@@ -186,8 +215,7 @@ class CriticFit:
         """
         x, y = as_batch((_columns(x), _columns(y)))
         weight, found = next(self.critic.parameters()), []
-        for first in range(0, length(x), self.pairs_):
-            part = slice(first, first + self.pairs_)
+        for part in slices(length(x), min(self.pairs_, WHOLE)):
             batch = [moved(part_of(side, part), weight.device, weight.dtype) for side in (x, y)]
             found.append(scores_of(self.critic, tuple(batch)).diagonal().double().cpu())
         return torch.cat(found).numpy() / nats_per(self.unit) if found else np.empty(0)
@@ -293,6 +321,22 @@ def _columns(values: Any) -> Any:
 def _plain(tensor: Tensor) -> np.ndarray:
     tensor = tensor.detach().cpu()
     return (tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor).numpy()
+
+
+def _evaluated(
+    critic: nn.Module, loss: Loss, batch: Batch
+) -> tuple[float, list[Float[np.ndarray, "b b"]]]:
+    """The loss of a batch, and its scores: of a large one in equal parts."""
+    pairs = length(batch[0])
+    if pairs <= WHOLE:
+        scores = [scores_of(critic, batch)]
+        value = loss(scores[0])
+    else:
+        count = math.ceil(pairs / WHOLE)
+        parts = slices(pairs, pairs // count)[:count]
+        scores = [scores_of(critic, tuple(part_of(s, part) for s in batch)) for part in parts]
+        value = loss_of(critic, loss, batch)
+    return float(value), [part.double().cpu().numpy() for part in scores]
 
 
 def _values(matrices: list[Float[np.ndarray, "b b"]]) -> dict[str, float]:

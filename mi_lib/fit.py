@@ -124,7 +124,7 @@ def fit_critic(
     loss = InfoNCEAnchor(nu="k") if loss is None else loss
     if not isinstance(loss, Loss):
         raise ValueError(f"loss={loss!r} is no loss of mi_lib; pass InfoNCEAnchor(nu=...), say")
-    critic = _as_critic(critic, loss)
+    critic = _as_critic(critic, loss, chunk)
     at = pick_device(device)
     file = None if checkpoint is None else checkpoints.writable(Path(checkpoint))
     with _own_state(at, seed):
@@ -153,9 +153,9 @@ def fit_critic(
     return CriticFit.of(critic, loss, run.estimated, unit, run.curve, run.step, steps)
 
 
-def _as_critic(critic: Any, loss: Loss) -> nn.Module:
+def _as_critic(critic: Any, loss: Loss, chunk: int | None) -> nn.Module:
     if isinstance(critic, tuple | list) and len(critic) == 2:
-        critic = TwoEncoders(*critic, loss.temperature)
+        critic = TwoEncoders(*critic, loss.temperature, chunk)
     if not isinstance(critic, nn.Module):
         raise ValueError(
             f"critic is a {type(critic).__name__}; pass a module (x, y) -> scores, or a pair of "

