@@ -46,6 +46,8 @@ LAYERS = [
     "companion.arbitrary_rules",
     "companion.adversary",
     "companion.alpha_map",
+    "companion.rules",
+    "companion.tex_table",
     "companion.batches",
     "companion.gaussian_pair",
     "companion.table_1",

@@ -9,12 +9,6 @@ __all__ = ["Claim", "Outcome", "Part", "all_claims", "get", "run_all", "show"]
 
 # In the order of the book; importing a module registers its claims.
 CHAPTERS = (
-    "density_ratios",
-    "density_simplex",
-    "density_cases",
-    "zoo",
-    "zoo_asymmetric",
-    "zoo_objectives",
     "staircase",
     "staircase_reasons",
     "staircase_published",

@@ -13,8 +13,7 @@ from .style import BLUE, GREY, INK, RED
 def scale_valley(table: pd.DataFrame) -> Figure:
     """What a wrong scale costs: one panel for each nu, one line for each of four rules.
 
-    ``table`` has columns ``rule``, ``nu``, ``c`` and ``excess`` (see
-    `companion.claims.density_simplex.ray_table`).
+    ``table`` has columns ``rule``, ``nu``, ``c`` and ``excess``.
     """
     nus = sorted(table["nu"].unique(), reverse=True)
     rules = list(table["rule"].unique())

@@ -14,8 +14,7 @@ from .style import GREY, INK, RED
 def rule_weights(table: pd.DataFrame) -> Figure:
     """Where each binary rule looks: its weight against the probability of a positive.
 
-    ``table`` has columns ``rule``, ``symmetric``, ``eta`` and ``weight`` (see
-    `companion.claims.zoo.weight_table`).
+    ``table`` has columns ``rule``, ``symmetric``, ``eta`` and ``weight``.
     """
     figure, axes = plt.subplots(1, 2, figsize=(7.6, 4.2), sharey=True, layout="constrained")
     titles = {True: "symmetric rules", False: "asymmetric rules"}
@@ -36,7 +35,7 @@ def rule_weights(table: pd.DataFrame) -> Figure:
 def wrong_rows(
     r: np.ndarray, star: float, curves: Mapping[str, tuple[np.ndarray, np.ndarray]]
 ) -> Figure:
-    """Printed and corrected losses of a critic at one letter, one panel a row of Table 6.
+    """Printed and corrected losses of a critic at one symbol, one panel a row of Table 6.
 
     ``curves`` maps a panel's title to the printed and the corrected loss at ``r``.
     """
