@@ -6,6 +6,8 @@ PYTHON ?=
 # Some steps of the tests only: make test STEPS="lint unit"
 STEPS ?=
 PORT ?= 8000
+# Jupyter refuses to run as root unless it is told that this is meant, as in a container it is.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 PY := .venv/bin/python
 
@@ -32,14 +34,14 @@ test-long: env ## what `make test` has a sample of
 	@$(PY) -m tools.check all-mutations long
 
 lab: env ## notebooks in the same environment
-	@$(PY) -m jupyterlab book
+	@$(PY) -m jupyterlab book $(AS_ROOT)
 
 refresh: env ## re-execute and re-store
 	@$(PY) -m tools.refresh
 
 serve: env ## the built book over HTTP
 	@test -f _build/html/index.html || { echo "There is no built book yet: run 'make book' first."; exit 1; }
-	@$(PY) -m http.server $(PORT) --directory _build/html
+	@$(PY) -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
 
 clean: ## everything the commands made, but not .venv
 	rm -rf _build .pytest_cache .ruff_cache .hypothesis

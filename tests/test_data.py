@@ -1,17 +1,13 @@
 """Data with a known information: the channel, images, text, files and their hashes."""
 
 import gzip
-import hashlib
-import io
 import math
-import stat
 import sys
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-import requests
 import torch
 
 from companion.data import Channel, Source, images, make_task, registry, tables, text
@@ -212,7 +208,7 @@ def test_the_benchmarks_zip_becomes_one_array_file(tmp_path, monkeypatch):
 def small_registry(tmp_path, monkeypatch):
     """One data set of one file that says `hello`, and a folder for it."""
     sha = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
-    file = DataFile("sub/hello.txt", sha, "https://example.org/hello.txt")
+    file = DataFile("sub/hello.txt", sha, "https://example.org/hello.txt", 5)
     monkeypatch.setattr(registry, "DATA", {"hello": (file,)})
     monkeypatch.setenv("MI_DATA", str(tmp_path))
     return tmp_path
@@ -234,108 +230,6 @@ def test_a_cut_or_changed_file_is_refused(small_registry):
         registry.locate("hello")
     path.write_text("hello")
     assert registry.locate("hello") == (path,)
-
-
-class Host:
-    """Stands in for `requests.get`: gives the answers one after another, the last one for ever."""
-
-    def __init__(self, *answers):
-        self.answers, self.asked = list(answers), []
-
-    def __call__(self, url, **options):
-        self.asked.append((url, options))
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if isinstance(answer, Exception):
-            raise answer
-        response = requests.Response()
-        response.status_code, response.raw, response.url = 200, io.BytesIO(answer), url
-        return response
-
-
-@pytest.fixture
-def host(monkeypatch):
-    """Let `requests.get` give these answers, without waiting between two tries."""
-    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
-
-    def answering(*answers):
-        made = Host(*answers)
-        monkeypatch.setattr(requests, "get", made)
-        return made
-
-    return answering
-
-
-def names_in(folder):
-    return sorted(path.name for path in folder.iterdir())
-
-
-def test_a_download_is_whole_and_for_everybody_who_may_read_the_folder(small_registry, host):
-    made = host(b"hello")
-    path = small_registry / "sub" / "hello.txt"
-    assert registry.fetch("hello") == [path]
-    assert names_in(path.parent) == ["hello.txt"] and path.read_text() == "hello"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    ((url, options),) = made.asked
-    assert url == "https://example.org/hello.txt"
-    assert options["timeout"] == registry.SECONDS
-    assert options["headers"] == {"Accept-Encoding": "identity"}
-
-
-def test_a_file_that_is_there_is_not_fetched_again_and_never_replaced(small_registry, host):
-    made = host(b"hello")
-    registry.fetch("hello")
-    registry.fetch("hello")
-    assert len(made.asked) == 1
-    (small_registry / "sub" / "hello.txt").write_text("mine, and longer")
-    with pytest.raises(ValueError, match="it is cut or another version"):
-        registry.fetch("hello")
-    assert len(made.asked) == 1
-
-
-def test_a_download_that_stays_cut_leaves_nothing(small_registry, host):
-    made = host(b"hel")
-    found = hashlib.sha256(b"hel").hexdigest()
-    complaint = f"hello.txt: .* expected 2cf24dba.* but got {found}: the download was cut"
-    with pytest.raises(ValueError, match=complaint):
-        registry.fetch("hello")
-    assert len(made.asked) == registry.TRIES
-    assert names_in(small_registry / "sub") == []
-
-
-def test_a_download_is_tried_again(small_registry, host):
-    made = host(b"hel", requests.ConnectionError("reset by peer"), b"hello")
-    assert registry.fetch("hello") == [small_registry / "sub" / "hello.txt"]
-    assert len(made.asked) == 3
-
-
-def test_without_a_network_it_says_what_to_do(small_registry, host):
-    made = host(requests.ConnectionError("no route to host"))
-    with pytest.raises(OSError, match=r"fetched: no route to host; try again, or set MI_DATA"):
-        registry.fetch("hello")
-    assert len(made.asked) == registry.TRIES
-    assert names_in(small_registry / "sub") == []
-
-
-@pytest.mark.parametrize("terminal", [True, False])
-def test_a_bar_is_drawn_on_a_terminal_alone(small_registry, host, monkeypatch, capsys, terminal):
-    host(b"hello")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
-    registry.fetch("hello")
-    assert ("B/s" in capsys.readouterr().err) == terminal
-
-
-def test_addresses_are_of_https_alone():
-    with pytest.raises(ValueError, match="http://example.org/a is not an address of https"):
-        DataFile("a", "0", "http://example.org/a")
-    assert any(file.url for files in registry.DATA.values() for file in files)
-
-
-def test_what_has_no_address_is_not_fetched(monkeypatch, tmp_path, host):
-    made = host(b"hello")
-    monkeypatch.setenv("MI_DATA", str(tmp_path))
-    with pytest.raises(MissingDataError, match=r"imdb_bert.npz has no address .*build-imdb"):
-        registry.fetch("imdb")
-    assert made.asked == [] and names_in(tmp_path) == []
 
 
 def test_the_folder_named_by_the_variable_wins(monkeypatch, tmp_path):

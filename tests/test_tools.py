@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from PIL import Image
 
-from tools import check, execute, kernels, notebooks, refresh, stage, steps
+from tools import check, environment, execute, kernels, lock, notebooks, refresh, stage, steps
 from tools.project import StepError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -159,6 +159,48 @@ def test_every_direct_dependency_is_pinned():
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
     assert pins and all(line.count("==") == 1 and "/" not in line for line in pins), pins
+
+
+def test_the_lock_has_an_exact_version_of_all_that_is_installed_but_torch():
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    locked = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert list(locked) == sorted(locked) and not {"torch", "mi-lib", "pip"} & locked.keys()
+    # Another Python may need a package more; where a package is in both, it is of one version.
+    here = dict(line.split("==") for line in lock.pins())
+    assert len(here.keys() & locked.keys()) > 100
+    assert {n: v for n, v in here.items() if locked.get(n, v) != v} == {}
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    direct = dict(line.lower().split("==") for line in lines if "==" in line)
+    assert direct.pop("torch") and direct.items() <= locked.items()
+
+
+def test_the_lock_is_what_the_environment_is_made_with(monkeypatch):
+    asked = []
+    monkeypatch.setattr(environment, "version_of", lambda python: "{}.{}".format(*sys.version_info))
+    monkeypatch.setattr(environment, "STAMP", Path("/nowhere/stamp"))
+    monkeypatch.setattr(environment, "pip_install", lambda *given: asked.append(given))
+    monkeypatch.setattr(environment, "share_root", lambda: sys.exit("far enough"))
+    with pytest.raises(SystemExit, match="far enough"):
+        environment.main()
+    assert asked[0] == ("-r", "requirements.txt", "-c", "requirements.lock")
+    assert "requirements.lock" in environment.INPUTS
+
+
+@pytest.mark.parametrize(("user", "allowed"), [("0", True), ("1000", False)])
+def test_the_servers_are_for_this_machine_alone_and_root_is_told_so(user, allowed, tmp_path):
+    """What make would run, with a made-up user."""
+    fake = tmp_path / "id"
+    fake.write_text(f"#!/bin/sh\necho {user}\n")
+    fake.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+
+    def lines(target):
+        command = ["make", "-n", target, "PYTHON=python3"]
+        done = subprocess.run(command, cwd=ROOT, env={"PATH": path}, capture_output=True, text=True)
+        return done.stdout
+
+    assert "--bind 127.0.0.1" in lines("serve")
+    assert ("jupyterlab book --allow-root" in lines("lab")) == allowed
 
 
 def test_the_pins_fit_what_the_project_declares():

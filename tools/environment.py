@@ -1,4 +1,4 @@
-"""Bring `.venv` up to date with requirements.txt and pyproject.toml.
+"""Bring `.venv` up to date with requirements.txt, requirements.lock and pyproject.toml.
 
 Run by tools/environment.sh with a Python in range, from the root. Uses the standard library
 alone, because nothing is installed yet. A stamp in `.venv` remembers what was installed, so the
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "installed.sha256"
-INPUTS = ("requirements.txt", "pyproject.toml")
+INPUTS = ("requirements.txt", "requirements.lock", "pyproject.toml")
 
 
 def version_of(python: Path) -> str:
@@ -31,7 +31,7 @@ def version_of(python: Path) -> str:
 
 
 def fingerprint() -> str:
-    """What the environment depends on: both files, the Python, and where the folder lies.
+    """What the environment depends on: these files, the Python, and where the folder lies.
 
     The folder counts because the editable install stores its path: after a move it must be redone.
     """
@@ -80,9 +80,9 @@ def main() -> None:
     mark = fingerprint()
     if STAMP.is_file() and STAMP.read_text() == mark:
         return
-    print("Installing requirements.txt into .venv (about two minutes the first time)", flush=True)
+    print("Installing requirements.txt into .venv (two to ten minutes the first time)", flush=True)
     STAMP.unlink(missing_ok=True)
-    pip_install("-r", "requirements.txt")
+    pip_install("-r", "requirements.txt", "-c", "requirements.lock")
     pip_install("--quiet", "--no-deps", "--no-build-isolation", "-e", ".")
     share_root()
     STAMP.write_text(mark)

@@ -7,6 +7,7 @@ A folder named by the variable MI_DATA wins; otherwise files lie in the user's c
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,8 +18,9 @@ from platformdirs import user_cache_path
 
 from mi_lib.validate import one_of
 
-SECONDS = 30  # without a byte, after which a download is given up
+SECONDS = 30  # without a byte, after which a try is given up
 TRIES = 3
+PIECE = 1 << 16  # bytes
 
 
 class MissingDataError(FileNotFoundError):
@@ -27,21 +29,30 @@ class MissingDataError(FileNotFoundError):
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file: where it lies below the data folder, its hash, and its canonical address."""
+    """One file: where it lies below the data folder, its hash, its address and size in bytes."""
 
     path: str
     sha256: str
     url: str = ""
+    size: int = 0
     how: str = ""  # how to get it where there is no address to fetch
 
     def __post_init__(self):
-        if self.url and not self.url.startswith("https://"):
+        if not self.url:
+            return
+        if not _is_safe(self.url):
             raise ValueError(f"{self.url} is not an address of https; name a host that has it")
+        if len(self.sha256) != 64 or self.size <= 0:
+            raise ValueError(f"{self.url} has no SHA-256 or no size; what is offered needs both")
 
 
-def _mnist(name: str, sha256: str) -> DataFile:
+def _is_safe(url: str) -> bool:
+    return url.startswith("https://")
+
+
+def _mnist(name: str, sha256: str, size: int) -> DataFile:
     host = "https://ossci-datasets.s3.amazonaws.com/mnist"
-    return DataFile(f"mnist/{name}.gz", sha256, f"{host}/{name}.gz")
+    return DataFile(f"mnist/{name}.gz", sha256, f"{host}/{name}.gz", size)
 
 
 DATA: Mapping[str, tuple[DataFile, ...]] = MappingProxyType(
@@ -50,18 +61,22 @@ DATA: Mapping[str, tuple[DataFile, ...]] = MappingProxyType(
             _mnist(
                 "train-images-idx3-ubyte",
                 "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+                9_912_422,
             ),
             _mnist(
                 "train-labels-idx1-ubyte",
                 "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+                28_881,
             ),
             _mnist(
                 "t10k-images-idx3-ubyte",
                 "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+                1_648_877,
             ),
             _mnist(
                 "t10k-labels-idx1-ubyte",
                 "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+                4_542,
             ),
         ),
         "imdb": (
@@ -85,6 +100,7 @@ DATA: Mapping[str, tuple[DataFile, ...]] = MappingProxyType(
                 "cifar-100-python.tar.gz",
                 "85cd44d02ba6437773c5bbd22e183051d648de2e7d6b014e1ef29b855ba677a7",
                 "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",
+                169_001_437,
             ),
         ),
         "proteins": (
@@ -149,41 +165,75 @@ def fetch(name: str) -> list[Path]:
     """Download what is missing of a data set, check it, and return the paths.
 
     A file is written under a temporary name and renamed when its hash is right, so a broken
-    connection leaves nothing that looks whole.
+    connection leaves nothing that looks whole; the next try goes on where it ended.
     """
-    # Imported when needed: in a notebook its progress bar complains to the page as it is loaded.
-    import pooch
-
     missing = [f for f in DATA[one_of("data set", name, DATA)] if not _path(f).is_file()]
     for file in missing:
         if not file.url:
             raise MissingDataError(f"{file.path} has no address to fetch from; {file.how}")
-    cache = pooch.create(
-        path=data_folder(),
-        base_url="",
-        registry={file.path: file.sha256 for file in missing},
-        urls={file.path: file.url for file in missing},
-        retry_if_failed=TRIES - 1,
-    )
-    get = pooch.HTTPDownloader(
-        progressbar=sys.stderr.isatty(),
-        timeout=SECONDS,
-        # As it lies there: a host must not pack it for the way, nor requests unpack what is packed.
-        headers={"Accept-Encoding": "identity"},
-    )
     for file in missing:
-        try:
-            cache.fetch(file.path, downloader=get)
-        except ValueError as error:
-            hashes, _, _ = str(error).partition(". ")
-            raise ValueError(
-                f"{file.url}: {hashes}: the download was cut or the host changed it; try again"
-            ) from None
-        except OSError as error:
-            raise OSError(
-                f"{file.url} could not be fetched: {error}; try again, or set MI_DATA to a folder "
-                f"that holds {file.path}"
-            ) from None
-        # Not for its owner alone, as temporary files are: a folder of data may be shared.
-        _path(file).chmod(0o644)
+        _download(file)
     return list(locate(name))
+
+
+def _download(file: DataFile) -> None:
+    path = _path(file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        for left in reversed(range(TRIES)):
+            try:
+                _go_on(file, part)
+                break
+            except OSError as error:
+                if not left:
+                    raise OSError(
+                        f"{file.url} could not be fetched: {error}; try again, or set MI_DATA to a "
+                        f"folder that holds {file.path}"
+                    ) from None
+                time.sleep(1)
+        # Not for its owner alone: a folder of data may be shared.
+        part.chmod(0o644)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _go_on(file: DataFile, part: Path) -> None:
+    """One try to get the bytes that ``part`` lacks; an OSError where it may be worth another."""
+    # Imported when needed: nothing else here reads from a network.
+    import requests
+    from tqdm.std import tqdm
+
+    have = part.stat().st_size if part.is_file() else 0
+    # As it lies there: a host must not pack it for the way, nor requests unpack what is packed.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    with requests.get(file.url, headers=headers, timeout=SECONDS, stream=True) as answer:
+        answer.raise_for_status()
+        if not all(map(_is_safe, (answer.url, *(step.url for step in answer.history)))):
+            raise ValueError(f"{file.url} leads to {answer.url}, which is not https; not fetched")
+        have = have if answer.status_code == 206 else 0
+        bar = tqdm(
+            total=file.size,
+            initial=have,
+            unit="B",
+            unit_scale=True,
+            disable=not sys.stderr.isatty(),
+        )
+        with part.open("ab" if have else "wb") as target, bar:
+            for piece in answer.iter_content(PIECE):
+                have += len(piece)
+                if have > file.size:
+                    raise ValueError(
+                        f"{file.url} gives more than the {file.size:,} bytes that {file.path} has: "
+                        "the host changed it; do not use it, and tell us"
+                    )
+                target.write(piece)
+                bar.update(len(piece))
+    if have < file.size:
+        raise OSError(f"the connection ended after {have:,} of {file.size:,} bytes")
+    with part.open("rb") as whole:
+        found = hashlib.file_digest(whole, "sha256").hexdigest()
+    if found != file.sha256:
+        part.unlink()
+        raise OSError(f"SHA-256 {found[:12]}... instead of {file.sha256[:12]}...")
