@@ -339,7 +339,7 @@ GROUPS = [
         "never_trained or every_kind or sentence",
         [
             ("apart, rest = order[:count], order[count:]", "apart, rest = order[:count], order"),
-            ("sorted(order[count:])), True)", "sorted(order)), True)"),
+            ("sorted(order[count:])), share)", "sorted(order)), share)"),
             ("if one_shot or place >= len(apart):", "if True:"),
             (
                 "return [batch for batch in kept if length(batch[0]) == length(kept[0][0])]",
@@ -1072,7 +1072,7 @@ GROUPS = [
             ("for left in reversed(range(TRIES))", "for left in [0]"),
             ("if not _path(f).is_file()]", "]"),
             ("timeout=SECONDS", "timeout=None"),
-            ("disable=quiet", "disable=not quiet"),
+            ("disable=not sys.stderr.isatty()", "disable=sys.stderr.isatty()"),
             ("part.chmod(0o644)", "part.chmod(0o600)"),
             ("    if found != file.sha256:\n        part.unlink()", "    if False:\n        pass"),
             ('        part.unlink()\n        raise OSError(f"SHA', '        raise OSError(f"SHA'),
