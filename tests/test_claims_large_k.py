@@ -29,7 +29,7 @@ def test_the_error_terms_are_enclosed():
         part["found"]
         for id in ("thm-7-rate", "thm-7-inequality", "finite-k-bound", "eq-5-nwj")
         for part in FOUND[id]["parts"]
-        if "boxes cover it" in part["found"]
+        if " ∈ [" in part["found"]
     ]
     assert len(boxes) == 5
 
