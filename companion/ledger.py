@@ -26,25 +26,22 @@ sizes or on the box that the part names. "searched": tried on a family. A claim 
 evidence of the parts that carry its verdict, which are all but the supporting ones.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
 import flint
-import numpy as np
 import sympy as sp
 from flint import arb
 
 from mi_lib.normal_form import reduce
 from mi_lib.validate import one_of
 
-from . import balls, cards
+from . import balls, cards, margins
 from .witness import Nonzero, nonzero
 
 EVIDENCE = ("for all", "on a box", "searched", "stored runs")  # strongest first
 THEORY = ("holds", "holds with a correction", "false as printed", "wrong step")
-EXPERIMENT = ("reproduced", "partly", "not reproduced", "undecided", "not testable here", "not run")
 ROLES = ("statement", "printed", "correction", "instead", "support")
 MIME = "application/vnd.companion.claim+json"
 Wrong = tuple  # (words, wrong right side), for an enclosure (words, f, point)
@@ -191,7 +188,7 @@ class Claim:
                 value = wrong[1](**real, **exact)
             if value < 0:
                 at = ", ".join(f"{k} = {v}" for k, v in wrong[2].items())
-                fails = f"{number(float(value))} at {at}"
+                fails = f"{margins.number(float(value))} at {at}"
         self._add(
             Part(name, role, "on a box", found, _words(wrong), fails, not_falsified), True, ""
         )
@@ -202,7 +199,7 @@ class Claim:
         ``key`` is the number that a reader should remember, with its unit.
         """
         one_of("recorded", recorded, self.words)
-        derived = self._derived()
+        derived = self.derived()
         if derived != recorded:
             raise ClaimError(f"{self.id}: recorded {recorded!r}, but the parts say {derived!r}")
         carrying = [part.evidence for part in self.parts.values() if part.role != "support"]
@@ -220,7 +217,7 @@ class Claim:
         }
         self._show(cards.card_html(record), cards.card_text(record), {MIME: record})
 
-    def _derived(self) -> str:
+    def derived(self) -> str:
         """The verdict that follows from the parts."""
         if not self.parts:
             raise ClaimError(f"{self.id}: a verdict needs at least one part")
@@ -245,21 +242,21 @@ class Claim:
         not_falsified: str = "",
         evidence: str = "",
     ) -> None:
-        slack, exact = _slack(left, right, kind)
+        slack, exact = margins.slack(left, right, kind)
         tolerance = 0.0 if exact else tolerance
         printed = one_of("role", role, ROLES) == "printed"
         count = f"{slack.size:,} cases" if slack.size > 1 else "1 case"
-        worst = _worst(slack, kind, where)
+        worst = margins.worst(slack, kind, where)
         words = {"equal": "largest difference", "bound": "smallest slack", "strict": "smallest gap"}
         found = f"{count}, {words[kind]} {worst}" + (" (exact)" if exact else "")
-        holds = _holds(slack, kind, tolerance)
+        holds = margins.holds(slack, kind, tolerance)
         if printed:
             found = f"violated: {'left − right' if kind == 'equal' else 'slack'} {worst}, {count}"
         fails = ""
         if wrong and not printed:
-            wrong_slack, _ = _slack(left, wrong[1], kind)
-            if not _holds(wrong_slack, kind, 100 * tolerance):
-                fails = f"violated: {_worst(wrong_slack, kind, where)}"
+            wrong_slack, _ = margins.slack(left, wrong[1], kind)
+            if not margins.holds(wrong_slack, kind, 100 * tolerance):
+                fails = f"violated: {margins.worst(wrong_slack, kind, where)}"
         # One exact counterexample refutes; one exact case proves no more than itself.
         evidence = evidence or ("for all" if exact and (printed or slack.size == 1) else "searched")
         part = Part(
@@ -288,49 +285,6 @@ class Claim:
         self._show(cards.part_html(shown), cards.part_text(shown), {})
 
 
-@dataclass(frozen=True)
-class Measured(Part):
-    """A part that may come out either way."""
-
-    holds: bool = True
-
-
-class Judgement(Claim):
-    """A sentence about an experiment, judged by intervals over stored runs.
-
-    Nobody knew the outcome before the run, so a part may fail without an error; that a check can
-    fail is shown by tests on invented tables. ``setting`` says what was run: the paper's settings,
-    a laptop's, substitute data.
-    """
-
-    words = EXPERIMENT
-
-    def __init__(self, id: str, item: str, statement: str, setting: str, *, quiet: bool = False):
-        super().__init__(id, item, statement, quiet=quiet)
-        self.kind, self.more = "experiment", {"setting": setting}
-
-    def measured(self, name: str, found: str, holds: bool, role: str = "statement") -> None:
-        """A part by what was found on the stored runs and whether that bears the sentence out;
-        role "support" is for what is awaited."""
-        one_of("role", role, ROLES)
-        self.parts[name] = Measured(name, role, "stored runs", found, holds=holds)
-
-    def _derived(self) -> str:
-        holds = [part.holds for part in self.parts.values() if part.role == "statement"]
-        if not holds:
-            return "not run"
-        return "reproduced" if all(holds) else "partly" if any(holds) else "not reproduced"
-
-
-def number(value: float) -> str:
-    """Four digits behind the point, the same on every machine; small ones by their order."""
-    if not math.isfinite(value):
-        return str(value)
-    if abs(value) >= 1e4:
-        return f"{value:.3g}"
-    return f"{value:.4f}".replace("-", "−") if abs(value) >= 5e-5 else "0.0000"
-
-
 def _pairs(left: object, right: object) -> list[tuple[sp.Expr, sp.Expr]]:
     lefts = list(left) if isinstance(left, Sequence) else [left]
     rights = list(right) if isinstance(right, Sequence) else [right] * len(lefts)
@@ -344,35 +298,3 @@ def _words(wrong: Wrong | None) -> str:
 def _first(gaps: Sequence[Nonzero | None], text: str) -> str:
     seen = [gap for gap in gaps if gap]
     return text.format(seen[0]) if seen else ""
-
-
-def _slack(left: object, right: object, kind: str) -> tuple[np.ndarray, bool]:
-    """right - left, and whether it is exact: numbers of sympy, of which the lower end of a ball."""
-    sides = [list(s) if isinstance(s, Sequence | np.ndarray) else [s] for s in (left, right)]
-    values = [value for side in sides for value in side]
-    symbolic = any(isinstance(value, sp.Basic) for value in values)
-    if kind == "equal" or not symbolic or any(isinstance(value, float) for value in values):
-        one, two = np.broadcast_arrays(np.asarray(left, float), np.asarray(right, float))
-        return (two - one).ravel(), False
-    size = max(map(len, sides))
-    one, two = (side * size if len(side) == 1 else side for side in sides)
-    differences = [balls.ball(b - a) for a, b in zip(one, two, strict=True)]
-    return np.array([float(value.lower()) for value in differences]), True
-
-
-def _holds(slack: np.ndarray, kind: str, tolerance: float) -> bool:
-    """NaN never holds."""
-    tests = {
-        "equal": np.abs(slack) <= tolerance,
-        "bound": slack >= -tolerance,
-        "strict": slack > tolerance,
-    }
-    return bool(slack.size and tests[kind].all())
-
-
-def _worst(slack: np.ndarray, kind: str, where: Sequence[str] | None) -> str:
-    """The worst case in words; among zeros it is a matter of rounding, and not named."""
-    order = np.abs(slack) * -1 if kind == "equal" else slack
-    i = int(np.argmin(np.where(np.isnan(order), -np.inf, order)))
-    text = number(float(slack[i]))
-    return f"{text} at {where[i]}" if where is not None and text != "0.0000" else text

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from .cards import known
-from .ledger import EXPERIMENT, THEORY
+from .judgement import EXPERIMENT
+from .ledger import THEORY
 from .scoreboard import Row
 
 BADGES = {

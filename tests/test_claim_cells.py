@@ -25,15 +25,6 @@ def cells_of(path):
     return [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
 
 
-def converted(path):
-    """The chapter's cells; a chapter whose claims are still in a module is skipped."""
-    cells = cells_of(path)
-    waiting = sum("claims.show(" in cell.source for cell in cells)
-    if waiting:
-        pytest.skip(f"{path.name}: {waiting} claims are not in their cells yet")
-    return cells
-
-
 def verdict_of(cell):
     """The ids whose records the cell stores."""
     outputs = [output.get("data", {}).get(MIME) for output in cell.get("outputs", [])]
@@ -72,7 +63,7 @@ def unfalsified(parts):
 
 @pytest.mark.parametrize("path", THEORY, ids=lambda p: p.stem)
 def test_every_numbered_item_is_proved_in_a_cell_that_is_seen(path):
-    cells, rows = converted(path), list(records(path, ROOT))
+    cells, rows = cells_of(path), list(records(path, ROOT))
     for item in ITEMS:
         name = f"Paper, {item['kind'].capitalize()} {item['number']}"
         of_item = [
@@ -106,7 +97,7 @@ def test_a_folded_proof_does_not_count():
 @pytest.mark.parametrize("path", THEORY, ids=lambda p: p.stem)
 def test_no_cell_is_a_mere_call_with_an_id(path):
     ids = {row.record["id"] for row in records(path, ROOT)}
-    assert [cell.id for cell in converted(path) if called_by_id(cell, ids)] == []
+    assert [cell.id for cell in cells_of(path) if called_by_id(cell, ids)] == []
 
 
 def test_a_mere_call_with_an_id_is_found():
@@ -117,11 +108,10 @@ def test_a_mere_call_with_an_id_is_found():
 
 
 def test_almost_every_part_was_seen_to_fail_for_a_wrong_version():
-    """Over the chapters that are converted; what is left says why, in its `not_falsified`."""
+    """What is left says why, in its `not_falsified`."""
     parts = [
         (row.record["id"], part)
         for path in THEORY
-        if not any("claims.show(" in cell.source for cell in cells_of(path))
         for row in records(path, ROOT)
         for part in row.record["parts"]
     ]

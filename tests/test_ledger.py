@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from companion.ledger import MIME, Claim, ClaimError, Judgement, number
+from companion.judgement import Judgement
+from companion.ledger import MIME, Claim, ClaimError
+from companion.margins import number
 from mi_lib.normal_form import arbitrary
 
 x, y = sp.symbols("x y", positive=True)

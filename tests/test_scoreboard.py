@@ -7,7 +7,8 @@ import pytest
 from nbformat import v4
 
 from companion.__main__ import PAGE, main
-from companion.ledger import EXPERIMENT, MIME, THEORY, Claim
+from companion.judgement import EXPERIMENT
+from companion.ledger import MIME, THEORY, Claim
 from companion.scoreboard import collect, lines, pages, problems
 from companion.scoreboard_page import BADGES, page
 

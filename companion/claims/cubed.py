@@ -46,7 +46,6 @@ def _less(name: str, one: Stored, other: Stored) -> Part:
     recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def scale_grows(flipped: bool = False) -> list[Part]:
     """Paired over seeds: between batch sizes, and with and without layer normalisation."""
@@ -78,7 +77,6 @@ def scale_grows(flipped: bool = False) -> list[Part]:
     recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def without_the_cube(flipped: bool = False) -> list[Part]:
     """On training batches; growth paired over the seeds of both tables."""

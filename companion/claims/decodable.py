@@ -22,7 +22,6 @@ NOMINAL = (2.0, 4.0, 6.0, 8.0, 10.0)
     recorded="reproduced",
     twin={"nominal": True},
     twin_says="within 0.1 bit of the nominal value",
-    experiment=True,
 )
 def decodable(nominal: bool = False) -> list[Part]:
     """Five folds of each classifier; the best one by its mean over levels is compared."""

@@ -51,7 +51,6 @@ def _above(
     recorded="not reproduced",
     twin={"reference": "popularity"},
     twin_says="popularity alone predicts best",
-    experiment=True,
 )
 def best(reference: str = "anchor") -> list[Part]:
     """AUROC of the reference minus AUROC of each of the paper's other rows."""
@@ -66,7 +65,6 @@ def best(reference: str = "anchor") -> list[Part]:
     recorded="not reproduced",
     twin={"first": "popularity", "below": ()},
     twin_says="JS is below popularity alone, and nothing more",
-    experiment=True,
 )
 def js_second(
     first: str = "anchor", below: Sequence[str] = ("lmi", "chi-square", "spherical")
@@ -84,7 +82,6 @@ def js_second(
     recorded="not reproduced",
     twin={"large": "popularity"},
     twin_says="popularity alone in place of the anchor",
-    experiment=True,
 )
 def large_k(large: str = "anchor") -> list[Part]:
     """AUROC of K = 63 minus AUROC of K = 1 at equal nu, batches and start."""
@@ -100,7 +97,6 @@ def large_k(large: str = "anchor") -> list[Part]:
     recorded="not reproduced",
     twin={"reference": "popularity"},
     twin_says="it stays below popularity alone",
-    experiment=True,
 )
 def infonce(reference: str = "anchor") -> list[Part]:
     """AUROC of the anchor minus AUROC of InfoNCE, raw and with C(y) divided out."""
@@ -117,7 +113,6 @@ def infonce(reference: str = "anchor") -> list[Part]:
     recorded="not reproduced",
     twin={"reference": "popularity"},
     twin_says="popularity alone has it",
-    experiment=True,
 )
 def discriminative(reference: str = "anchor") -> list[Part]:
     """Average precision, which weighs the top of the ranking, in place of the AUROC."""
@@ -134,7 +129,6 @@ def discriminative(reference: str = "anchor") -> list[Part]:
     recorded="not reproduced",
     twin={"swapped": True},
     twin_says="both baselines rank better than the anchor",
-    experiment=True,
 )
 def baselines(swapped: bool = False) -> list[Part]:
     """AUROC of the anchor minus AUROC of both baselines."""

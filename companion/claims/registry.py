@@ -1,36 +1,28 @@
-"""A claim: a statement, the function that checks it, and the verdict that follows from its numbers.
+"""Claims on stored runs: a sentence, the function that judges it, and the verdict on record.
 
-A check returns a list of parts. A part carries a margin (positive: slack; negative: violated), a
-tolerance, how many cases were tried and which was worst; whether it holds follows from these. The
-verdict of a claim follows from its parts and is compared with the recorded one. Each claim also has
-a falsified twin: the same check on a statement with a flipped sign, a dropped factor or a swapped
-bound. A check that gives the twin the same verdict proves nothing and is reported as an error.
+A check reads `results/` and returns parts. A part carries a margin (positive: slack; negative:
+violated), a tolerance, how many cases were tried and which was worst; whether it holds follows from
+these, and the verdict of the claim from its parts (`companion.ledger.Judgement`). While a table is
+absent or partial a check returns no statement: the verdict is then "not run".
 
-An experimental claim reads stored results. Its check returns no statement while its table is absent
-or partial: the verdict is then "not run", and the twin has nothing to tell apart.
+Each claim has a twin: the same check with other arguments, for a sentence that must come out
+differently. Where nobody knew the outcome before the run the twin is the opposite, which differs by
+construction; that each part can fail is then shown by tests on invented tables.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import sympy as sp
-
-from mi_lib.normal_form import reduce
 from mi_lib.validate import one_of
 
-from .. import cards
-from ..ledger import MIME, Judgement
+from ..judgement import EXPERIMENT, Judgement
 
-VERDICTS = (
-    "holds",
-    "holds with correction",
-    "refuted",
-    "reproduced",
-    "partly",
-    "not reproduced",
-    "not run",
-)
+# Where the runs were not made at the paper's settings.
+SETTINGS = {
+    "experiments/self_supervised": "laptop settings",
+    "experiments/proteins": "substitute embeddings",
+}
 
 
 @dataclass(frozen=True)
@@ -40,9 +32,8 @@ class Part:
     kind "bound": holds when margin >= -tolerance; "strict": when margin > tolerance; "equal": when
     the margin is within the tolerance of 0.
 
-    role "statement": what is claimed; "correction": what is true instead, where the statement as
-    printed fails; "support": about the evidence (an exact counterexample, say), and must hold
-    whatever the verdict is.
+    role "statement": what is claimed; "support": about the evidence, such as which pieces are
+    awaited; must hold whatever the verdict is.
     """
 
     name: str
@@ -56,33 +47,22 @@ class Part:
     @property
     def holds(self) -> bool:
         """Whether the numbers bear the part out (NaN never does)."""
-        one_of("role", self.role, ("statement", "correction", "support"))
+        one_of("role", self.role, ("statement", "support"))
         return {
             "bound": self.margin >= -self.tolerance,
             "strict": self.margin > self.tolerance,
             "equal": abs(self.margin) <= self.tolerance,
         }[one_of("kind", self.kind, ("bound", "strict", "equal"))]
 
-    def text(self) -> str:
-        """Two lines for people, with digits that are the same on every machine."""
+    @property
+    def found(self) -> str:
+        """The numbers in words, with digits that are the same on every machine."""
         margin = f"{self.margin:+.4f}".replace("-0.0000", "+0.0000")
         tie = margin == "+0.0000"  # which of many zeros is the worst is a matter of rounding
         tolerance = f"tolerance {self.tolerance:.0e}" if self.tolerance else "exact"
         worst = f", worst at {self.worst}" if self.worst and not tie else ""
-        prefix = {"correction": "corrected: ", "support": "support: "}.get(self.role, "")
         cases = "1 case" if self.cases == 1 else f"{self.cases:,} cases"
-        return (
-            f"  {'ok' if self.holds else 'NO'}  {prefix}{self.name}\n"
-            f"      {self.kind:6} {margin} ({tolerance}; {cases}{worst})"
-        )
-
-
-def identity(name: str, *residuals: sp.Expr, role: str = "statement") -> Part:
-    """A part that holds when every symbolic residual reduces to zero."""
-    reduced = [reduce(residual) for residual in residuals]
-    left = [r for r in reduced if r != 0]
-    worst = f"{sp.srepr(left[0])[:60]} is left" if left else ""
-    return Part(name, "equal", float(len(left)), 0.0, len(reduced), worst, role)
+        return f"{self.kind} {margin} ({tolerance}; {cases}{worst})"
 
 
 def extreme(
@@ -105,14 +85,12 @@ class Claim:
 
     id: str
     item: str
-    label: str
     statement: str
     page: str
     recorded: str
     check: Callable[..., list[Part]]
     twin: Mapping[str, Any]
     twin_says: str
-    experiment: bool = False
 
     def run(self) -> "Outcome":
         """Check the statement as it is recorded."""
@@ -132,30 +110,22 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """holds when the statement's parts hold; otherwise, holds with correction when there are
-        parts of a correction and these hold; otherwise refuted. Of an experiment: reproduced,
-        partly or not reproduced when all, some or none of the statement's parts hold."""
-        statement = [p.holds for p in self.parts if p.role == "statement"]
-        if not statement:
-            return "not run"
-        if self.claim.experiment:
-            if all(statement):
-                return "reproduced"
-            return "partly" if any(statement) else "not reproduced"
-        if all(statement):
-            return "holds"
-        correction = [p.holds for p in self.parts if p.role == "correction"]
-        return "holds with correction" if correction and all(correction) else "refuted"
+        """The verdict that follows from the parts."""
+        return self.judgement(quiet=True).derived()
+
+    def judgement(self, quiet: bool = False) -> Judgement:
+        """The parts in the form that cells show and leave."""
+        claim = self.claim
+        setting = SETTINGS.get(claim.page, "paper's settings")
+        judged = Judgement(claim.id, claim.item, claim.statement, setting, quiet=quiet)
+        for part in self.parts:
+            judged.measured(part.name, part.found, part.holds, part.role)
+        return judged
 
     @property
     def broken(self) -> list[Part]:
         """Supporting parts that fail: the evidence itself is wrong."""
         return [p for p in self.parts if p.role == "support" and not p.holds]
-
-    def report(self) -> str:
-        """The verdict and the numbers behind it."""
-        title = f"{self.claim.item}: {self.verdict}"
-        return "\n".join([title, *(part.text() for part in self.parts)])
 
 
 _CLAIMS: dict[str, Claim] = {}
@@ -170,18 +140,14 @@ def claim(
     recorded: str,
     twin: Mapping[str, Any],
     twin_says: str,
-    label: str = "",
-    experiment: bool = False,
 ) -> Callable[[Callable[..., list[Part]]], Callable[..., list[Part]]]:
-    """Register a check under ``id``; ``label`` is the paper's LaTeX label where it has one."""
-    one_of("recorded", recorded, VERDICTS)
+    """Register a check under ``id``."""
+    one_of("recorded", recorded, EXPERIMENT)
 
     def register(check: Callable[..., list[Part]]) -> Callable[..., list[Part]]:
         if id in _CLAIMS:
             raise ValueError(f"claim {id!r} is registered twice; give one of them another id")
-        _CLAIMS[id] = Claim(
-            id, item, label, statement, page, recorded, check, twin, twin_says, experiment
-        )
+        _CLAIMS[id] = Claim(id, item, statement, page, recorded, check, twin, twin_says)
         return check
 
     return register
@@ -209,58 +175,9 @@ def problems(outcome: Outcome, twin: Outcome) -> list[str]:
     return found
 
 
-SETTINGS = {
-    "experiments/self_supervised": "laptop settings",
-    "experiments/proteins": "substitute embeddings",
-}
-
-
-def judgement(outcome: Outcome, quiet: bool = False) -> Judgement:
-    """The outcome of an experimental claim in the form that cells show and leave."""
-    claim = outcome.claim
-    setting = SETTINGS.get(claim.page, "paper's settings")
-    judged = Judgement(claim.id, claim.item, claim.statement, setting, quiet=quiet)
-    for part in outcome.parts:
-        judged.measured(part.name, part.text().splitlines()[1].strip(), part.holds, part.role)
-    return judged
-
-
 def show(id: str) -> None:
     """Check one claim, show what it found, leave its record; an error if the record differs."""
     outcome = get(id).run()
     if wrong := problems(outcome, get(id).run_twin()):
         raise AssertionError("; ".join(wrong))
-    if outcome.claim.experiment:
-        judgement(outcome).verdict(outcome.verdict, "")
-        return
-    found = _record(outcome)
-    cards.show(cards.card_html(found), outcome.report(), {MIME: found})
-
-
-def _record(outcome: Outcome) -> dict[str, Any]:
-    claim = outcome.claim
-    parts = [
-        {
-            "name": part.name,
-            "role": part.role,
-            "evidence": "searched",
-            "found": part.text().splitlines()[1].strip(),
-            "wrong": claim.twin_says,
-            "fails": "another verdict",
-            "not_falsified": "",
-            "formula": "",
-        }
-        for part in outcome.parts
-    ]
-    words = {"holds with correction": "holds with a correction", "refuted": "false as printed"}
-    return {
-        "id": claim.id,
-        "item": claim.item,
-        "statement": claim.statement,
-        "verdict": words.get(outcome.verdict, outcome.verdict),
-        "evidence": "searched",
-        "sentence": "",
-        "key": "",
-        "kind": "statement",
-        "parts": parts,
-    }
+    outcome.judgement().verdict(outcome.verdict, "")

@@ -28,7 +28,6 @@ def _judged(flipped: bool, check: Callable[[Stored], list[Part]]) -> list[Part]:
     recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def strongest(flipped: bool = False) -> list[Part]:
     """One part an objective, so that a part of the statement can be true."""
@@ -49,7 +48,6 @@ def strongest(flipped: bool = False) -> list[Part]:
     recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def no_gain(flipped: bool = False) -> list[Part]:
     """Both ends of the interval of the paired gain."""
@@ -69,7 +67,6 @@ def no_gain(flipped: bool = False) -> list[Part]:
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def nearly_constant(flipped: bool = False) -> list[Part]:
     """The upper end of the interval over seeds decides."""
@@ -94,7 +91,6 @@ def nearly_constant(flipped: bool = False) -> list[Part]:
     recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def ratio_not_needed(flipped: bool = False) -> list[Part]:
     """Two parts on the scale, two on the accuracy."""
@@ -119,7 +115,6 @@ def ratio_not_needed(flipped: bool = False) -> list[Part]:
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def js_is_poor(flipped: bool = False) -> list[Part]:
     """The paired difference over seeds."""
@@ -141,7 +136,6 @@ def js_is_poor(flipped: bool = False) -> list[Part]:
     recorded="not reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def collapse(flipped: bool = False) -> list[Part]:
     """Both ends of the interval of the paired gain."""
@@ -162,7 +156,6 @@ def collapse(flipped: bool = False) -> list[Part]:
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def dynamics(flipped: bool = False) -> list[Part]:
     """Three paired differences."""
@@ -187,7 +180,6 @@ def dynamics(flipped: bool = False) -> list[Part]:
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def other_score(flipped: bool = False) -> list[Part]:
     """Both ends of the interval of InfoNCE's lead."""

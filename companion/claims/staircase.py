@@ -52,7 +52,6 @@ def on_each_task(
                 recorded=verdict,
                 twin={"flipped": True},
                 twin_says="the opposite",
-                experiment=True,
             )(_on(table, check))
         return check
 
@@ -190,7 +189,6 @@ def spherical(table: Stored) -> list[Part]:
     recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def batch_sizes(flipped: bool = False) -> list[Part]:
     """Two parts a batch size."""

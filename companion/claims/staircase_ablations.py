@@ -33,7 +33,6 @@ def _errors(table: Stored, training: str, truth: float) -> list[float]:
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def nu_holds_the_scale(flipped: bool = False) -> list[Part]:
     """Paired over seeds between neighbouring values of nu."""
@@ -71,7 +70,6 @@ def nu_holds_the_scale(flipped: bool = False) -> list[Part]:
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def k_at_fixed_nu(flipped: bool = False) -> list[Part]:
     """Paired over seeds."""
@@ -102,7 +100,6 @@ def k_at_fixed_nu(flipped: bool = False) -> list[Part]:
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def k_with_nu(flipped: bool = False) -> list[Part]:
     """Paired over seeds; means over levels."""
@@ -129,7 +126,6 @@ def k_with_nu(flipped: bool = False) -> list[Part]:
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def layer_norm(flipped: bool = False) -> list[Part]:
     """Paired over seeds with the same trainings without it; means over levels."""

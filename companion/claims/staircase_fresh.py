@@ -48,7 +48,6 @@ def better_ratio(table: Stored) -> list[Part]:
     recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def text_overshoots(flipped: bool = False, bits: float = 10.0) -> list[Part]:
     """Over seeds. What the best classifier decodes has an interval of its own, over folds: the

@@ -22,7 +22,6 @@ TABLE = (MORE, "paper-published")
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def published_row(flipped: bool = False, within: float = 0.1) -> list[Part]:
     """The largest remaining gap of the extra Gaussian row."""
@@ -44,7 +43,6 @@ def published_row(flipped: bool = False, within: float = 0.1) -> list[Part]:
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def js_published(flipped: bool = False, within: float = 0.1) -> list[Part]:
     """Mean absolute differences over the levels; the second paired over seeds. Written down after

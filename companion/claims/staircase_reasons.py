@@ -76,7 +76,6 @@ for _name, (_page, _experiment, _tables, _verdict) in INFONCE.items():
         recorded=_verdict,
         twin={"shift": 1.0},
         twin_says="one bit below the target",
-        experiment=True,
     )(_infonce_target(_experiment, _tables))
 
 
@@ -107,7 +106,6 @@ def _sizes(values: dict[int, float], truth: float = 0.0) -> dict[int, float]:
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def two_errors(flipped: bool = False) -> list[Part]:
     """Paired over seeds at 4, 6, 8 and 10 bits. What the critic has not learnt is read off InfoNCE:
@@ -173,7 +171,6 @@ def _larger_dv(truth: float) -> Interval:
     recorded="reproduced",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def larger_batches(flipped: bool = False) -> list[Part]:
     """Paired over the seeds of neighbouring batch sizes; written down after the tables had been

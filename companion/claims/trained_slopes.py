@@ -19,7 +19,6 @@ from .registry import Part, claim, extreme
     recorded="partly",
     twin={"flipped": True},
     twin_says="the opposite",
-    experiment=True,
 )
 def trained_scores(flipped: bool = False) -> list[Part]:
     """Shares of joint and separable critics are paired over seeds, means over levels."""
