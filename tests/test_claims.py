@@ -64,7 +64,7 @@ def test_every_claim_has_numbers_behind_it(results):
 
 
 @pytest.mark.parametrize(
-    ("kind", "margin", "tolerance", "reproduced"),
+    ("kind", "margin", "tolerance", "holds"),
     [
         ("bound", 1.0, 0.0, True),
         ("bound", 0.0, 0.0, True),
@@ -190,7 +190,7 @@ def test_the_same_id_twice_is_refused(empty_registry):
 
 
 def test_an_unknown_verdict_is_refused(empty_registry):
-    with pytest.raises(ValueError, match="recorded='maybe' is unknown; choose one of reproduced"):
+    with pytest.raises(ValueError, match="recorded='maybe' is unknown; choose one of not rep"):
         register("one", recorded="maybe")
 
 

@@ -117,7 +117,7 @@ def test_the_page_keeps_the_papers_statements_its_steps_ours_and_experiments_apa
     assert titles == [
         "## The paper's statements",
         "## Steps of its proofs",
-        "## Ours",
+        "## Our statements",
         "## Experiments",
     ]
     for id in ("one", "two", "three", "four"):
