@@ -128,6 +128,7 @@ BAD_ARRAYS = {
     "weights that are words": ("critic/bias_x", lambda a: np.full(a.shape, "a")),
     "slopes that are NaN": ("slopes", lambda a: a * np.nan),
     "slopes of another number": ("slopes", lambda a: a[:, :2]),
+    "pmi that is NaN": ("pmi", lambda a: a * np.nan),
     "pmi of other pairs": ("pmi", lambda a: a[1:]),
     "knots that are NaN": ("0/x0/values", lambda a: a * np.nan),
     "knots that do not belong": ("0/x0/scores", lambda a: a[1:]),

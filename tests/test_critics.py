@@ -100,3 +100,23 @@ def test_normalised_layers_do_not_feel_the_scale_of_the_input(kind):
     torch.testing.assert_close(critic(x, y), critic(100 * x, 100 * y), rtol=1e-3, atol=1e-4)
     plain = make_critic(kind, 4, 6, **SIZES[kind]).double()
     assert not torch.allclose(plain(x, y), critic(x, y))
+
+
+@pytest.mark.parametrize(("kind", "fan_in"), [(Separable, 4), (Joint, 13)])
+def test_weights_begin_as_those_of_torchs_linear_layer(kind, fan_in):
+    """Uniform, both signs, up to one over the root of the inputs; each seed has its own."""
+    critic = kind(4, 9, seeds=(0, 1), hidden=400)
+    first = critic.first_x.detach()
+    assert first.max() == pytest.approx(1 / fan_in**0.5, rel=0.02)
+    assert first.min() == pytest.approx(-1 / fan_in**0.5, rel=0.02)
+    assert not torch.equal(first[0], first[1])
+
+
+def test_copies_are_scored_in_their_order():
+    critic = Separable(2, 2, seeds=(0,), copies=2, hidden=4, embedding=2)
+    with torch.no_grad():
+        critic.first_x[:, :, 4:] *= 3  # of the second copy
+    x, y = torch.ones(1, 3, 2), torch.ones(1, 3, 2)
+    alone = Separable(2, 2, seeds=(0,), hidden=4, embedding=2)
+    assert torch.allclose(critic(x, y)[0, 0], alone(x[0], y[0]))
+    assert not torch.allclose(critic(x, y)[1, 0], alone(x[0], y[0]))

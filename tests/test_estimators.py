@@ -56,3 +56,15 @@ def test_at_the_true_ratio_tight_estimators_find_the_mutual_information(name):
 def test_unknown_names_are_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="choose one of D-RFC, DV"):
         estimators.get("MIME")
+
+
+def test_smile_clips_at_e_to_the_5th_and_mine_reports_dv():
+    scores = 9 * torch.eye(4) - 1
+    scores[0, 1] = 20.0
+    clipped = scores.clamp(-5, 5)
+    others = clipped[~torch.eye(4, dtype=bool)]
+    expected = scores.diagonal().mean() - (others.exp().mean()).log()
+    assert float(estimators.get("SMILE").estimate(scores, "nats")) == pytest.approx(
+        float(expected), abs=1e-5
+    )
+    assert estimators.get("MINE").evaluation == "dv"

@@ -160,3 +160,12 @@ def test_a_map_that_loses_the_sign_would_be_seen(monkeypatch):
 def test_sparse_refuses_too_many_pairs():
     with pytest.raises(ValueError, match="pairs=4 of 3 coordinates"):
         sparse(3, 4, 0.5)
+
+
+@pytest.mark.parametrize("name", ["uneven table 5x4", "channel of 8 letters"])
+def test_the_counts_of_drawn_symbols_have_the_stated_information(name):
+    x, y, _ = suite.task(name).draw(20_000, 2)
+    counts = np.unique(np.stack([x.astype(str), y.astype(str)]), axis=1, return_counts=True)[1]
+    margins = [np.unique(side, return_counts=True)[1] / 20_000 for side in (x, y)]
+    found = sum(stats.entropy(part) for part in margins) - stats.entropy(counts / 20_000)
+    assert found == pytest.approx(suite.task(name).mi("nats"), abs=0.01)
