@@ -120,6 +120,8 @@ def fit_critic(
     if chunk is not None:
         whole_number(chunk, "chunk", 1)
     one_of("precision", precision, PRECISIONS)
+    if not isinstance(progress, bool | None):
+        raise ValueError(f"progress={progress!r} is neither True nor False nor None")
     nats_per(unit)
     loss = InfoNCEAnchor(nu="k") if loss is None else loss
     if not isinstance(loss, Loss):
