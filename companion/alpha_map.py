@@ -1,6 +1,6 @@
 """For which alpha and K alpha-InfoNCE can exceed the divergence: what the map is drawn from.
 
-Laws and critics are arrays, one entry a letter. ``s`` is what the logarithm is taken of,
+Distributions and critics are arrays, one entry a symbol. ``s`` is what the logarithm is taken of,
 r(x_1)/(alpha r(x_1) + (1 - alpha) mean of r over the K - 1 negatives).
 """
 
@@ -29,8 +29,8 @@ def largest_excess(r: np.ndarray, q0: np.ndarray, k: int, alpha: float) -> float
     0.5
     """
     r, q0 = np.asarray(r, dtype=float), np.asarray(q0, dtype=float)
-    letters = Alphabet(np.where(r > 0, q0, 0) / q0[r > 0].sum(), q0, r)
-    counts, weights = letters.draws(q0, k - 1)
+    symbols = Alphabet(np.where(r > 0, q0, 0) / q0[r > 0].sum(), q0, r)
+    counts, weights = symbols.draws(q0, k - 1)
     rest, own = counts @ r / (k - 1), r[r > 0]
     logs = np.log(alpha * own[:, None] + (1 - alpha) * rest)
     return float(logsumexp(np.log(own) - logs @ weights, b=q0[r > 0]) / _LN2)
@@ -60,17 +60,17 @@ def event_excess(alpha: float, k: int) -> tuple[float, float]:
     return -float(found.fun), math.exp(found.x)
 
 
-def searched_excess(alpha: float, k: int, letters: int, restarts: int, seed: int) -> float:
-    """The largest V - D in bits that an optimiser over critics and laws finds."""
+def searched_excess(alpha: float, k: int, symbols: int, restarts: int, seed: int) -> float:
+    """The largest V - D in bits that an optimiser over critics and distributions finds."""
     rng, found = np.random.default_rng(seed), []
 
     def deficit(v: np.ndarray) -> float:
-        r = np.exp(v[:letters] - v[:letters].max())
-        return -largest_excess(r, softmax(v[letters:]), k, alpha)
+        r = np.exp(v[:symbols] - v[:symbols].max())
+        return -largest_excess(r, softmax(v[symbols:]), k, alpha)
 
     for _ in range(restarts):
-        start = np.concatenate([3 * rng.normal(size=letters), 1.5 * rng.normal(size=letters)])
-        bounds = [(-25, 25)] * letters + [(-8, 8)] * letters
+        start = np.concatenate([3 * rng.normal(size=symbols), 1.5 * rng.normal(size=symbols)])
+        bounds = [(-25, 25)] * symbols + [(-8, 8)] * symbols
         found.append(-minimize(deficit, start, bounds=bounds, options={"maxiter": 60}).fun)
     return float(max(found))
 

@@ -20,7 +20,7 @@ Joint = Float[np.ndarray, "nx ny"]
 
 
 def random_joints(count: int, shape: tuple[int, int], seed: int) -> Iterator[Joint]:
-    """Joint laws drawn from Dirichlet(1, ..., 1)."""
+    """Joint distributions drawn from Dirichlet(1, ..., 1)."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         yield rng.dirichlet(np.ones(shape[0] * shape[1])).reshape(shape)
@@ -53,10 +53,10 @@ def expectation(
     True
     """
     critic = torch.as_tensor(critic, dtype=torch.float64, device="cpu")
-    letters = [cell for cell in np.ndindex(joint.shape) if joint[cell] > 0]
-    chosen = np.array(list(product(range(len(letters)), repeat=b)))
-    x, y = np.array(letters)[chosen].transpose(2, 0, 1)
-    weights = np.array([joint[cell] for cell in letters])[chosen].prod(1)
+    cells = [cell for cell in np.ndindex(joint.shape) if joint[cell] > 0]
+    chosen = np.array(list(product(range(len(cells)), repeat=b)))
+    x, y = np.array(cells)[chosen].transpose(2, 0, 1)
+    weights = np.array([joint[cell] for cell in cells])[chosen].prod(1)
     scores = critic[x[:, :, None], y[:, None, :]]
     return (torch.from_numpy(weights) * objective(scores)).sum()
 

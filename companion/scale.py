@@ -18,10 +18,10 @@ from mi_lib.alphabet import Alphabet
 def tuple_sums(
     r: Sequence[float], q1: np.ndarray, q0: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """S, S* and the probability under q0^K of all tuples of K letters."""
-    letters = Alphabet(q1, q0, np.asarray(r, float))
-    counts, chance = letters.draws(letters.q0, k)
-    return counts @ letters.r, counts @ Alphabet(q1, q0).r, chance
+    """S, S* and the probability under q0^K of all tuples of K symbols."""
+    symbols = Alphabet(q1, q0, np.asarray(r, float))
+    counts, chance = symbols.draws(symbols.q0, k)
+    return counts @ symbols.r, counts @ Alphabet(q1, q0).r, chance
 
 
 def curvature(q1: np.ndarray, q0: np.ndarray, k: int, nu: float) -> float:
@@ -45,7 +45,7 @@ def curvature_bound(k: int, nu: float) -> float:
 
 @dataclass(frozen=True)
 class Rows:
-    """The law of a row: S' of K - 1 negatives, and r at the positive and at the K-th negative."""
+    """A row: S' of K - 1 negatives with its chances; r at the positive and at the K-th negative."""
 
     k: int
     rest: np.ndarray
@@ -61,12 +61,12 @@ class Rows:
         the same K - 1 negatives, as in a row of the paper's minibatch.
         """
         k, bend, centred, weights = self.k, 0.0, [], []
-        for (r, law), weight in ((self.own, self.k), (self.other, nu)):
+        for (r, p), weight in ((self.own, self.k), (self.other, nu)):
             total = self.rest[:, None] + r
-            bend += weight / (k + nu) * (self.chance @ (nu * total / (nu + total) ** 2) @ law)
+            bend += weight / (k + nu) * (self.chance @ (nu * total / (nu + total) ** 2) @ p)
             hit = total / (nu + total)  # 1 - p0
-            centred.append(weight / (k + nu) * (hit - self.chance @ hit @ law))
-            weights.append(law)
+            centred.append(weight / (k + nu) * (hit - self.chance @ hit @ p))
+            weights.append(p)
         fresh = sum(self.chance @ d**2 @ w for d, w in zip(centred, weights, strict=True))
         (own, other), (p1, p0) = centred, weights
         tie = 2 * (self.chance @ ((own @ p1) * (other @ p0)))
@@ -79,27 +79,27 @@ class Rows:
 
 def finite_rows(q1: Sequence[float], q0: Sequence[float], k: int) -> Rows:
     """Rows for a pair on a finite alphabet."""
-    letters = Alphabet(np.asarray(q1, float), np.asarray(q0, float))
-    counts, chance = letters.draws(letters.q0, k - 1)
-    r = letters.r
-    return Rows(k, counts @ r, chance, (r, letters.q1), (r, letters.q0))
+    symbols = Alphabet(np.asarray(q1, float), np.asarray(q0, float))
+    counts, chance = symbols.draws(symbols.q0, k - 1)
+    r = symbols.r
+    return Rows(k, counts @ r, chance, (r, symbols.q1), (r, symbols.q0))
 
 
 def gaussian_rows(shift: float, k: int, step: float = 0.02, top: float = 1200.0) -> Rows:
-    """Rows for q1 = N(shift, 1), q0 = N(0, 1): the law of S' by Fourier transform on a grid."""
+    """Rows for q1 = N(shift, 1), q0 = N(0, 1): S' on a grid, by Fourier transform."""
     x = np.linspace(-9, 9, 100_001)
     mass = np.exp(-(x**2) / 2)
     mass /= mass.sum()
     place = np.exp(shift * x - shift**2 / 2) / step
     low = np.minimum(place.astype(int), int(top / step) - 2)
     up = mass * np.minimum(place - low, 1.0)  # split between neighbours so that the mean is kept
-    law = np.bincount(low, mass - up, int(top / step)) + np.bincount(low + 1, up, int(top / step))
-    chance = np.maximum(np.fft.irfft(np.fft.rfft(law) ** (k - 1), len(law)), 0.0)
+    one = np.bincount(low, mass - up, int(top / step)) + np.bincount(low + 1, up, int(top / step))
+    chance = np.maximum(np.fft.irfft(np.fft.rfft(one) ** (k - 1), len(one)), 0.0)
     kept = chance > 1e-13
     node, weight = np.polynomial.hermite_e.hermegauss(40)
     weight = weight / weight.sum()
     own, other = (np.exp(shift * (node + s) - shift**2 / 2) for s in (shift, 0.0))
-    grid = step * np.arange(len(law))
+    grid = step * np.arange(len(one))
     return Rows(k, grid[kept], chance[kept], (own, weight), (other, weight))
 
 
@@ -107,10 +107,10 @@ def simulated_variance(rows: Rows, nu: float, n: int, repeats: int, seed: int) -
     """n Var(log C) over repeated fits of log C to n random rows with shared negatives."""
     rng = np.random.default_rng(seed)
     (own, p1), (other, p0) = rows.own, rows.other
-    law = rows.chance[:, None, None] * p1[:, None] * p0
+    joint = rows.chance[:, None, None] * p1[:, None] * p0
     first = (rows.rest[:, None, None] + own[:, None] + 0 * other).ravel()
     second = (rows.rest[:, None, None] + 0 * own[:, None] + other).ravel()
-    share = rng.multinomial(n, law.ravel() / law.sum(), repeats) / n
+    share = rng.multinomial(n, joint.ravel() / joint.sum(), repeats) / n
     used = share.any(0)
     share, first, second = share[:, used], first[used], second[used]
     t, w1, w0 = np.zeros(repeats), rows.k / (rows.k + nu), nu / (rows.k + nu)
@@ -134,12 +134,12 @@ class TwoRows:
     two: tuple[np.ndarray, np.ndarray]
 
 
-def channel(letters: int, error: float) -> list[TwoRows]:
-    """Uniform y, and x = y except with probability ``error``, when x is any other letter.
+def channel(symbols: int, error: float) -> list[TwoRows]:
+    """Uniform y, and x = y except with probability ``error``, when x is any other symbol.
 
     Two rows see only whether an x equals the one y, the other, or neither.
     """
-    m, off = letters, error / (letters - 1)
+    m, off = symbols, error / (symbols - 1)
     same = np.array([1 - error, 0.0, error]), np.array([m * (1 - error), 1.0, m * off])
     one = np.array([1 - error, off, (m - 2) * off]), m * np.array([1 - error, off, off])
     two = one[0][[1, 0, 2]], one[1][[1, 0, 2]]
@@ -149,10 +149,10 @@ def channel(letters: int, error: float) -> list[TwoRows]:
     ]
 
 
-def channel_law(letters: int, error: float) -> np.ndarray:
-    """The joint law p[x, y] of `channel`."""
-    off = error / (letters - 1)
-    return (off + (1 - error - off) * np.eye(letters)) / letters
+def channel_joint(symbols: int, error: float) -> np.ndarray:
+    """The joint distribution p[x, y] of `channel`."""
+    off = error / (symbols - 1)
+    return (off + (1 - error - off) * np.eye(symbols)) / symbols
 
 
 def swap_covariance(joint: np.ndarray) -> float:
@@ -193,13 +193,13 @@ def batch_variance(cases: Iterable[TwoRows], b: int, nu: float) -> float:
     return float((square + 2 * near + (b - 3) * far) / bend**2)
 
 
-def _draws(case: TwoRows, laws: list[np.ndarray], b: int) -> tuple[np.ndarray, ...]:
-    """All batches of B x's, the first of them by ``laws`` and the rest by q0: counts of the whole
-    batch, the letters of the first ones (one row each), and probabilities."""
-    rest, chance = Alphabet(case.q0, case.q0).draws(case.q0, b - len(laws))
+def _draws(case: TwoRows, first: list[np.ndarray], b: int) -> tuple[np.ndarray, ...]:
+    """All batches of B x's, the first of them by ``first`` and the rest by q0: counts of the whole
+    batch, the symbols of the first ones (one row each), and probabilities."""
+    rest, chance = Alphabet(case.q0, case.q0).draws(case.q0, b - len(first))
     rest, chance = rest[chance > 0], chance[chance > 0]
-    x = np.indices([len(case.q0)] * len(laws)).reshape(len(laws), -1)
-    weight = np.prod([law[i] for law, i in zip(laws, x, strict=True)], 0)
+    x = np.indices([len(case.q0)] * len(first)).reshape(len(first), -1)
+    weight = np.prod([p[i] for p, i in zip(first, x, strict=True)], 0)
     x, weight = x[:, weight > 0], weight[weight > 0]
     counts = rest[:, None, :] + np.eye(len(case.q0))[x].sum(0)
     return counts, x, chance[:, None] * weight
