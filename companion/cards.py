@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
@@ -50,12 +50,15 @@ class Plain(str):
         return str(self)
 
 
-def equation(left: sp.Expr, right: sp.Expr, sides: str, sign: str = "=") -> str:
-    """LaTeX of an equation, or of the side named; nothing where it would be too wide."""
-    tex = {"left": latex(left), "right": latex(right)}
-    both = f"{tex['left']} {sign} {tex['right']}"
-    chosen = {"both": both, "none": "", **tex}[sides]
-    return chosen if width(chosen) <= WIDEST else ""
+def equation(pairs: Sequence[tuple[sp.Expr, sp.Expr]], sides: str, sign: str = "=") -> str:
+    """LaTeX of the first pair that does not read the same on both sides, or of the side named;
+    nothing where it would be too wide, or where every pair reads ``a = a``."""
+    told = [(latex(a), latex(b)) for a, b in pairs]
+    left, right = next(((a, b) for a, b in told if a != b), ("", ""))
+    if sides != "both":
+        left, right = told[0]
+    chosen = {"both": left and f"{left} {sign} {right}", "none": "", "left": left, "right": right}
+    return chosen[sides] if width(chosen[sides]) <= WIDEST else ""
 
 
 def latex(expression: sp.Expr) -> str:

@@ -109,8 +109,8 @@ class Claim:
 
         ``wrong`` is (words, expression in the place of ``right``): a ball shows that it differs
         from ``left`` at a rational point, ``at`` where given. ``sizes`` names what the symbols were
-        fixed at ("K = 2, 3"); without it the identity is proved for all. ``typeset``: "both" sides,
-        "left", "right" or "none".
+        fixed at ("K = 2, 3"); without it the identity is proved for all. ``typeset``: "both" sides
+        (of the first pair that sympy has not already made equal), "left", "right" or "none".
         """
         pairs = _pairs(left, right)
         printed = one_of("role", role, ROLES) == "printed"
@@ -131,7 +131,7 @@ class Claim:
             fails = _first(gaps, "differs: left − right is {}")
         evidence = "on a box" if sizes else "for all"
         found += f", {sizes}" if sizes else ""
-        formula = cards.equation(*pairs[0], typeset, "\\ne" if printed else "=")
+        formula = cards.equation(pairs, typeset, "\\ne" if printed else "=")
         part = Part(name, role, evidence, found, _words(wrong), fails, not_falsified, formula)
         self._add(part, holds, problem)
 

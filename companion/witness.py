@@ -54,7 +54,7 @@ def nonzero(expression: sp.Expr, at: Mapping[sp.Symbol, object] | None = None) -
     if value.contains(arb(0)):
         return None
     extra = " (polynomials for the arbitrary functions)" if concrete != expression else ""
-    return Nonzero(float(value), _words(point) + extra)
+    return Nonzero(float(value), (_words(point) + extra).strip())
 
 
 def polynomial_functions(expression: sp.Expr) -> sp.Expr:

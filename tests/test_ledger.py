@@ -64,6 +64,14 @@ def test_of_a_list_every_pair_must_be_an_identity(c):
     assert "(2 times)" in c.parts["two"].found
 
 
+def test_what_sympy_makes_equal_by_itself_is_not_typeset(c):
+    wrong = ("doubled", [2 * x, 2 * LOG[1]])
+    c.identity("the second pair says more", [x, LOG[0]], [x, LOG[1]], wrong=wrong)
+    assert r"\log" in c.parts["the second pair says more"].formula
+    c.identity("x is x", x, x, wrong=("doubled", 2 * x))
+    assert c.parts["x is x"].formula == ""
+
+
 def test_a_printed_identity_must_fail_at_a_point(c):
     c.identity("as printed", x, 2 * x, role="printed")
     assert "x = 1/2" in c.parts["as printed"].found
