@@ -101,7 +101,7 @@ def part_text(part: Mapping) -> str:
     """Lines for a terminal."""
     lines = [
         f"✓ {PREFIX.get(part['role'], '')}{plain(part['name'])}",
-        f"  {EVIDENCE[part['evidence']]}: {part['found']}",
+        f"  {how(part)}: {part['found']}",
     ]
     if part["fails"]:
         lines.append(f"  wrong version, {plain(part['wrong'])}: {part['fails']}")
@@ -120,8 +120,7 @@ def part_html(part: Mapping) -> str:
     lines = [
         f'<div class="claim-part tex2jax_process"><div><span class="claim-tick">✓</span> '
         f"<b>{PREFIX.get(part['role'], '')}{mathematics(part['name'])}</b></div>{formula}",
-        f'<div><span class="claim-kind">{EVIDENCE[part["evidence"]]}</span> '
-        f"{html.escape(part['found'])}</div>",
+        f'<div><span class="claim-kind">{how(part)}</span> {html.escape(part["found"])}</div>',
     ]
     if part["fails"]:
         lines.append(
@@ -172,12 +171,16 @@ def known(record: Mapping) -> str:
     return ", ".join(filter(None, words))
 
 
+def how(part: Mapping) -> str:
+    """How a part is known; what is printed and fails is refuted."""
+    return "refuted" if part["role"] == "printed" else EVIDENCE[part["evidence"]]
+
+
 def _line(part: Mapping) -> str:
     """A part in the folded list."""
     mark = "" if part.get("holds", True) else '<span class="claim-cross">✗</span> '
     words = f"{mark}{PREFIX.get(part['role'], '')}{mathematics(part['name'])}"
-    found = f'<span class="claim-kind">{EVIDENCE[part["evidence"]]}</span> '
-    found += html.escape(part["found"])
+    found = f'<span class="claim-kind">{how(part)}</span> {html.escape(part["found"])}'
     if part["fails"]:
         found += f" · fails for: {mathematics(part['wrong'])}"
     return f"<li>{words} {found}</li>"
