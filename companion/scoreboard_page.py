@@ -75,12 +75,22 @@ def _tables(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
+def without_bars(statement: str) -> str:
+    r"""The statement with its bars spelt out: a bar would end the cell of a table.
+
+    >>> without_bars(r"$D(p(x|y)\|q)$")
+    '$D(p(x\\vert y)\\Vert q)$'
+    """
+    return statement.replace(r"\|", r"\Vert ").replace("|", r"\vert ")
+
+
 def _row(row: Row) -> str:
     record, parts = row.record, row.record["parts"]
     wrong = sum(bool(part["fails"]) for part in parts)
     checks = f"{len(parts)} check{'s' if len(parts) > 1 else ''}"
     return (
         f"| {{{BADGES[record['verdict']]}}}`{record['verdict']}` "
-        f"| {{ref}}`{record['item']} <claim-{record['id']}>`: {record['statement']} "
+        f"| {{ref}}`{record['item']} <claim-{record['id']}>`: "
+        f"{without_bars(record['statement'])} "
         f"| {known(record)}; {checks}{f', {wrong} wrong versions' if wrong else ''} |"
     )

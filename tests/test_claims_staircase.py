@@ -39,7 +39,7 @@ JUDGED = (
 )
 MODULES = {module.__name__ for module in JUDGED}
 DECODED = Path(__file__).resolve().parents[1] / "results" / "decodable"  # 8.9 bits at 10
-IDS = sorted(c.id for c in claims.all_claims() if c.experiment and c.check.__module__ in MODULES)
+IDS = sorted(c.id for c in claims.all_claims() if c.check.__module__ in MODULES)
 
 # What each training reads, as the paper tells it and as our claims expect: offsets in bits from the
 # truth (infonce: from its target) by evaluation, on batches of the training size where "held-out"
@@ -244,7 +244,7 @@ def test_a_partial_table_means_not_run(tmp_path, monkeypatch):
     monkeypatch.setenv("MI_RESULTS", str(tmp_path))
     outcome = get("two-errors-cancel").run()
     assert outcome.verdict == "not run"
-    assert "waiting for gaussian paper-b64: 0 of 20 pieces" in outcome.report()
+    assert "waiting for gaussian paper-b64: 0 of 20 pieces" in outcome.parts[0].name
     seen = problems(outcome, get("two-errors-cancel").run_twin())
     assert not any("twin" in line for line in seen), "there is nothing to tell apart yet"
     read = {(e, name) for _, e, names, _ in staircase_reasons.INFONCE.values() for name in names}

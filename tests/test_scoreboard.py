@@ -136,6 +136,12 @@ def test_every_verdict_has_a_colour():
     assert set(BADGES) == {*THEORY, *EXPERIMENT}
 
 
+def test_a_bar_in_a_statement_does_not_cut_its_row(book):
+    book.store(record(statement="$p(x|y)$"))
+    (row,) = [line for line in page(collect(book.root)).splitlines() if "<claim-one>" in line]
+    assert row.count("|") == 4
+
+
 def test_rows_stand_under_the_title_of_their_chapter(book):
     book.store(record(), target="# A chapter\n\n(claim-one)=\n## One")
     assert "### {doc}`A chapter </book/theory/chapter>`" in page(collect(book.root))
