@@ -118,8 +118,8 @@ def told(tmp_path_factory):
 def test_the_story_is_reproduced_and_its_twin_is_not(told, monkeypatch, id):
     monkeypatch.setenv("MI_RESULTS", str(told))
     outcome, twin = get(id).run(), get(id).run_twin()
-    assert outcome.verdict == "reproduced", outcome.report()
-    assert twin.verdict in ("not reproduced", "partly"), twin.report()
+    assert outcome.verdict == "reproduced", outcome.parts
+    assert twin.verdict in ("not reproduced", "partly"), twin.parts
     # Whatever is recorded of the real tables, another verdict is a problem to see.
     seen = any("computed 'reproduced'" in line for line in problems(outcome, twin))
     assert seen == (get(id).recorded != "reproduced")
@@ -234,9 +234,9 @@ def test_another_story_gets_another_verdict(tmp_path, monkeypatch, id, table, ch
     tell(tmp_path, STORY | change, skip=[t for t in TABLES if table and t != table])
     monkeypatch.setenv("MI_RESULTS", str(tmp_path))
     outcome = get(id).run()
-    assert outcome.verdict in ("not reproduced", "partly"), outcome.report()
+    assert outcome.verdict in ("not reproduced", "partly"), outcome.parts
     if table:
-        assert sum(not part.holds for part in outcome.parts) == 1, outcome.report()
+        assert sum(not part.holds for part in outcome.parts) == 1, outcome.parts
 
 
 def test_a_partial_table_means_not_run(tmp_path, monkeypatch):

@@ -86,8 +86,8 @@ def test_the_claim_holds_on_its_story_and_shows_it(results):
     assert get(ID).run().verdict == "not run"
     tell(results, SHARE, LARGEST)
     outcome, twin = get(ID).run(), get(ID).run_twin()
-    assert outcome.verdict == "reproduced", outcome.report()
-    assert twin.verdict == "not reproduced", twin.report()
+    assert outcome.verdict == "reproduced", outcome.parts
+    assert twin.verdict == "not reproduced", twin.parts
     shown = slopes.summary()
     assert list(shown.index) == list(PAPER) and list(shown.columns) == list(slopes.KINDS)
     assert shown.loc["nwj", "joint-b16"] == pytest.approx(0.101)
@@ -106,4 +106,4 @@ def test_each_part_of_the_claim_can_fail(results, share, largest):
     tell(results, SHARE | share, LARGEST | largest)
     outcome = get(ID).run()
     assert outcome.verdict == "partly"
-    assert sum(not part.holds for part in outcome.parts) == 1, outcome.report()
+    assert sum(not part.holds for part in outcome.parts) == 1, outcome.parts

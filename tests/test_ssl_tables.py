@@ -211,7 +211,7 @@ def test_verdicts_follow_from_a_complete_table(name, case, top_1, wide, tmp_path
     monkeypatch.setattr(ssl_tables, "stored", lambda profile: whole)
     claim = registry.get(name)
     outcome, twin = claim.run(), claim.run_twin()
-    assert outcome.verdict == EXPECTED[name][case], outcome.report()
+    assert outcome.verdict == EXPECTED[name][case], outcome.parts
     assert twin.verdict == ("not reproduced" if outcome.verdict == "reproduced" else "reproduced")
 
 
