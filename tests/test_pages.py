@@ -205,3 +205,24 @@ def test_page_in_a_browser(browser, path, width):
         assert not problems, f"{page_name(path)} at {width} px:\n" + "\n".join(problems)
     finally:
         context.close()
+
+
+def test_the_scoreboard_filters_its_rows_and_hides_empty_parts(browser):
+    page = browser.new_page()
+    try:
+        page.goto((HTML / "book/reference/scoreboard.html").as_uri())
+        bar = page.locator(".scoreboard-bar")
+        rows = page.locator("#scoreboard table.table tbody tr:visible")
+        everything = rows.count()
+        bar.get_by_label("Verdict").select_option("false as printed")
+        false = rows.count()
+        assert 0 < false < everything
+        assert not page.locator("#experiments").is_visible()
+        bar.get_by_label("Search").fill("theorem 2, the other half")
+        assert rows.count() == 1
+        assert bar.get_by_role("status").text_content() == f"1 of {everything} rows"
+        bar.get_by_label("Search").fill("")
+        bar.get_by_label("Verdict").select_option("all")
+        assert rows.count() == everything
+    finally:
+        page.close()
