@@ -214,15 +214,15 @@ def test_the_scoreboard_filters_its_rows_and_hides_empty_parts(browser):
         bar = page.locator(".scoreboard-bar")
         rows = page.locator("#scoreboard table.table tbody tr:visible")
         everything = rows.count()
-        bar.get_by_label("Verdict").select_option("false as printed")
+        bar.get_by_role("combobox", name="Verdict").select_option("false as printed")
         false = rows.count()
         assert 0 < false < everything
         assert not page.locator("#experiments").is_visible()
-        bar.get_by_label("Search").fill("theorem 2, the other half")
+        bar.get_by_role("searchbox").fill("theorem 2, the other half")
         assert rows.count() == 1
         assert bar.get_by_role("status").text_content() == f"1 of {everything} rows"
-        bar.get_by_label("Search").fill("")
-        bar.get_by_label("Verdict").select_option("all")
+        bar.get_by_role("searchbox").fill("")
+        bar.get_by_role("combobox", name="Verdict").select_option("all")
         assert rows.count() == everything
     finally:
         page.close()

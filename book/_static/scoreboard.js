@@ -18,6 +18,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const label = document.createElement("label");
     label.append(words, " ");
     const select = document.createElement("select");
+    select.setAttribute("aria-label", words);
     select.append(new Option("all", ""), ...values.map((value) => new Option(value, value)));
     label.append(select);
     return { name, label, control: select };
