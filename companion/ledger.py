@@ -1,5 +1,6 @@
 r"""A claim of the book, checked in the cells that stand under its statement.
 
+>>> import math
 >>> x, y = sp.symbols("x y", positive=True)
 >>> c = Claim("logs", "Paper, Lemma 0", r"$\log xy = \log x + \log y$", quiet=True)
 >>> c.identity("log of a product", sp.log(x * y), sp.log(x) + sp.log(y),
