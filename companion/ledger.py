@@ -243,9 +243,9 @@ class Claim:
         not_falsified: str = "",
         evidence: str = "",
     ) -> None:
-        slack, exact = margins.slack(left, right, kind)
-        tolerance = 0.0 if exact else tolerance
         printed = one_of("role", role, ROLES) == "printed"
+        slack, exact = margins.slack(left, right, kind, refute=printed)
+        tolerance = 0.0 if exact else tolerance
         count = f"{slack.size:,} cases" if slack.size > 1 else "1 case"
         worst = margins.worst(slack, kind, where)
         words = {"equal": "largest difference", "bound": "smallest slack", "strict": "smallest gap"}
@@ -255,7 +255,7 @@ class Claim:
             found = f"violated: {'left − right' if kind == 'equal' else 'slack'} {worst}, {count}"
         fails = ""
         if wrong and not printed:
-            wrong_slack, _ = margins.slack(left, wrong[1], kind)
+            wrong_slack, _ = margins.slack(left, wrong[1], kind, refute=True)
             if not margins.holds(wrong_slack, kind, 100 * tolerance):
                 fails = f"violated: {margins.worst(wrong_slack, kind, where)}"
         # One exact counterexample refutes; one exact case proves no more than itself.

@@ -18,8 +18,9 @@ def number(value: float) -> str:
     return f"{value:.4f}".replace("-", "−") if abs(value) >= 5e-5 else "0.0000"
 
 
-def slack(left: object, right: object, kind: str) -> tuple[np.ndarray, bool]:
-    """right - left, and whether it is exact: numbers of sympy, of which the lower end of a ball."""
+def slack(left: object, right: object, kind: str, refute: bool = False) -> tuple[np.ndarray, bool]:
+    """right - left, and whether it is exact: numbers of sympy, of which the lower end of a ball, or
+    the upper end where a violation is to be proved."""
     sides = [list(s) if isinstance(s, Sequence | np.ndarray) else [s] for s in (left, right)]
     values = [value for side in sides for value in side]
     symbolic = any(isinstance(value, sp.Basic) for value in values)
@@ -29,7 +30,9 @@ def slack(left: object, right: object, kind: str) -> tuple[np.ndarray, bool]:
     size = max(map(len, sides))
     one, two = (side * size if len(side) == 1 else side for side in sides)
     differences = [balls.ball(b - a) for a, b in zip(one, two, strict=True)]
-    return np.array([float(value.lower()) for value in differences]), True
+    return np.array(
+        [float(value.upper() if refute else value.lower()) for value in differences]
+    ), True
 
 
 def holds(slack: np.ndarray, kind: str, tolerance: float) -> bool:

@@ -145,6 +145,15 @@ def test_an_exact_comparison_has_no_tolerance(c):
         )
 
 
+def test_an_exact_equality_refutes_no_bound(c):
+    """The ball of the difference contains zero, so its lower end is below zero."""
+    left, right = sp.log(4), 2 * sp.log(2, evaluate=False)
+    with pytest.raises(ClaimError, match="is said to fail as printed, but holds"):
+        c.bound("as printed", left, right, role="printed")
+    with pytest.raises(ClaimError, match="was not seen to fail"):
+        c.bound("below 2", left, sp.Integer(2), wrong=("the same number", right))
+
+
 def test_a_printed_bound_is_refuted_by_one_exact_case(c):
     c.bound("as printed", sp.Rational(1, 2), 2 - sp.log(3, 2), role="printed")
     assert c.parts["as printed"].evidence == "for all"
